@@ -1,0 +1,84 @@
+// graphile-worker at the settings of its own performance page, in every row alike.
+
+import { Logger, makeWorkerUtils, type Runner, run, type WorkerUtils } from "graphile-worker";
+import pg from "pg";
+import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
+import { installedVersion } from "./version.ts";
+
+const performancePage = "worker.graphile.org/docs/performance, “Quick stats”";
+const silent = new Logger(() => () => {});
+const task = "noop";
+
+/** The preset of the performance page. Its `refetchDelay` stays unset, as there: a delay would cost latency. */
+const preset = {
+  worker: {
+    concurrentJobs: 24,
+    maxPoolSize: 25,
+    localQueue: { size: 500 },
+    completeJobBatchDelay: 0,
+    failJobBatchDelay: 0,
+  },
+};
+
+async function openProducer(databaseUrl: string): Promise<Producer> {
+  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 25 });
+  const utils: WorkerUtils = await makeWorkerUtils({ pgPool, logger: silent });
+  return {
+    enqueue: async (job) => {
+      await utils.addJob(task, { n: job.number });
+    },
+    // The SQL function itself, and not `utils.addJobs`, which also sends every row back: the faster of the two.
+    enqueueMany: async (jobs) => {
+      await pgPool.query(
+        `select 1 from graphile_worker.add_jobs(
+           array(select json_populate_recordset(null::graphile_worker.job_spec, $1::json)))`,
+        [JSON.stringify(jobs.map(toJobSpec))],
+      );
+    },
+    close: async () => {
+      await utils.release();
+      await pgPool.end();
+    },
+  };
+}
+
+function toJobSpec(job: BenchJob): object {
+  return { identifier: task, payload: { n: job.number } };
+}
+
+async function openConsumer(databaseUrl: string, onStart: (jobNumber: number) => void): Promise<Consumer> {
+  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: preset.worker.maxPoolSize });
+  const taskList = { [task]: (payload: unknown): void => onStart((payload as { n: number }).n) };
+  let runner: Runner | undefined;
+  return {
+    start: async () => {
+      runner = await run({ preset, pgPool, logger: silent, noHandleSignals: true, taskList });
+    },
+    stop: async () => {
+      await runner?.stop();
+      await pgPool.end();
+    },
+  };
+}
+
+export const graphileWorker: Contender = {
+  name: "graphile-worker",
+  version: installedVersion("graphile-worker"),
+  settings: [
+    { name: "concurrentJobs", value: "24", source: performancePage },
+    { name: "maxPoolSize", value: "25", source: performancePage },
+    { name: "localQueue.size", value: "500", source: performancePage },
+    { name: "completeJobBatchDelay, failJobBatchDelay", value: "0", source: performancePage },
+    { name: "bulk enqueue", value: "graphile_worker.add_jobs in SQL", source: "worker.graphile.org/docs/sql-add-job" },
+    { name: "log", value: "off", source: "ours: it would write a line for every job" },
+  ],
+  unsettledSql: "select exists (select from graphile_worker._private_jobs)",
+  doneSql: null,
+  install: async (databaseUrl) => {
+    const utils = await makeWorkerUtils({ connectionString: databaseUrl, logger: silent });
+    await utils.migrate();
+    await utils.release();
+  },
+  openProducer,
+  openConsumer,
+};

@@ -1,0 +1,16 @@
+// The contenders, by name. Loading one loads the system itself, so only a contender's own process does that.
+
+import type { Contender } from "../contender.ts";
+
+const load = {
+  doorbell: async (): Promise<Contender> => (await import("./doorbell.ts")).doorbell,
+  "graphile-worker": async (): Promise<Contender> => (await import("./graphile-worker.ts")).graphileWorker,
+  "pg-boss": async (): Promise<Contender> => (await import("./pg-boss.ts")).pgBoss,
+};
+
+export type ContenderName = keyof typeof load;
+
+/** In the order of the table; the first is the one that the others are compared with. */
+export const contenderNames = Object.keys(load) as readonly ContenderName[];
+
+export const loadContender = (name: ContenderName): Promise<Contender> => load[name]();

@@ -1,0 +1,8 @@
+// The rows of the table, in the order in which they are measured and shown.
+
+import type { Row } from "../row.ts";
+import { bulkRow } from "./bulk.ts";
+import { latencyRow } from "./latency.ts";
+import { processRow } from "./process.ts";
+
+export const rows: readonly Row[] = [processRow, latencyRow, bulkRow];

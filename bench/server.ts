@@ -1,0 +1,98 @@
+// The Postgres that all contenders share: Doorbell's embedded one, real and durable, or one that the caller names.
+// Owns the superuser's connection; makes and drops the contenders' databases, and touches no other.
+
+import { startEmbeddedPostgres } from "doorbell-jobs/embedded";
+import pg from "pg";
+import { monotonicMs } from "./clock.ts";
+import type { ContenderName } from "./contenders/index.ts";
+import { machineCpuMs, postmasterOf, serverCpuMs } from "./machine.ts";
+import type { MachineSample } from "./row.ts";
+
+/** Durable as in production, large enough that no checkpoint of its own falls into one contender's measurement. */
+const settings = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "1GB",
+  max_wal_size: "8GB",
+  checkpoint_timeout: "30min",
+  autovacuum: "on",
+  jit: "off",
+};
+
+export interface Server {
+  readonly version: string;
+  readonly settings: Readonly<Record<string, string>>;
+  databaseUrl(contender: ContenderName): string;
+  recreateDatabase(contender: ContenderName): Promise<string>;
+  /** Fresh statistics in this database, and no dirty page left in the server. */
+  settleDatabase(databaseUrl: string): Promise<void>;
+  sample(): Promise<MachineSample>;
+  /** Drops the contenders' databases, and stops the server if it was started here. */
+  stop(): Promise<void>;
+}
+
+/** Starts the embedded server, or connects to `url`, which must be a superuser's. */
+export async function openServer(url: string | undefined, contenders: readonly ContenderName[]): Promise<Server> {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const embedded = url === undefined ? await startEmbeddedPostgres({ flags }) : null;
+  const serverUrl = new URL(url ?? embedded?.url ?? "");
+  const superuser = new pg.Client(serverUrl.href);
+  await superuser.connect();
+  const postmaster = postmasterOf(await one<number>(superuser, "select pg_backend_pid()"));
+  const drop = (contender: ContenderName): Promise<unknown> =>
+    superuser.query(`drop database if exists ${databaseName(contender)} with (force)`);
+
+  function databaseUrl(contender: ContenderName): string {
+    const url = new URL(serverUrl);
+    url.pathname = databaseName(contender);
+    return url.href;
+  }
+
+  return {
+    version: await one<string>(superuser, "show server_version"),
+    settings: await readSettings(superuser),
+    databaseUrl,
+    recreateDatabase: async (contender) => {
+      await drop(contender);
+      await superuser.query(`create database ${databaseName(contender)}`);
+      return databaseUrl(contender);
+    },
+    settleDatabase: async (url) => {
+      const database = new pg.Client(url);
+      await database.connect();
+      await database.query("vacuum analyze");
+      await database.query("checkpoint");
+      await database.end();
+    },
+    sample: async () => ({
+      atMs: monotonicMs(),
+      serverCpuMs: postmaster === null ? null : serverCpuMs(postmaster),
+      machineCpuMs: machineCpuMs(),
+      walBytes: Number(await one<string>(superuser, "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")),
+    }),
+    stop: async () => {
+      for (const contender of contenders) await drop(contender);
+      await superuser.end();
+      await embedded?.stop();
+    },
+  };
+}
+
+function databaseName(contender: ContenderName): string {
+  return `bench_${contender.replaceAll("-", "_")}`;
+}
+
+async function one<Value>(client: pg.Client, sql: string): Promise<Value> {
+  const { rows } = await client.query<[Value]>({ text: sql, rowMode: "array" });
+  const value = rows[0]?.[0];
+  if (value === undefined) throw new Error(`no row from: ${sql}`);
+  return value;
+}
+
+/** What is really in force: with a server of the caller's it may differ from what we would have set. */
+async function readSettings(client: pg.Client): Promise<Record<string, string>> {
+  const names = Object.keys(settings);
+  const values = await Promise.all(names.map((name) => one<string>(client, `show ${name}`)));
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? ""]));
+}

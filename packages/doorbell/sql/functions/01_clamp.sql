@@ -1,0 +1,60 @@
+-- The clamp: which tenant is in force.
+--
+-- Every function below remembers the caller's clamp at its start and gives it back at its end; an error does the same,
+-- by rolling back. It refuses to serve another tenant in a transaction that is clamped to one.
+-- (SET doorbell.tenant_id = '' on the functions would do it too, but only a superuser may write that.)
+--
+-- A function that serves many tenants moves the clamp: in a loop, or row by row, in this form:
+--
+--   update doorbell.jobs j ...
+--     from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id
+--             from (select * from unnest(tenants, ids) o(tenant_id, id) order by tenant_id, id) o offset 0) o
+--    where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
+--
+-- A nested loop takes a row of o, which moves the clamp, then probes jobs by primary key, then updates: exactly one
+-- tenant in force at any instant, and rows locked in one order, (tenant_id, id). Three things leave the planner no other
+-- plan, whatever its statistics say: the other joins and scans are switched off on the function; `= any (array[x])` and
+-- `>= x and <= x` can drive an index but not a merge or a hash; and the owner's policies cannot be an index condition.
+-- Were the plan another all the same, it would see the rows of no tenant, or fail: it could not see another's. That
+-- nothing was claimed although rows are there is noticed (functions/05_claim.sql), and the doctor tries it at boot.
+
+-- Puts a tenant in force until the transaction ends or the clamp moves on. `caller` is the clamp found at the start.
+create or replace function doorbell.clamp(tenant text, caller text) returns void
+language plpgsql as $$
+begin
+  if tenant is null or tenant = '' then
+    raise exception 'doorbell: no tenant' using errcode = '42501';
+  elsif tenant = '*' or octet_length(tenant) > 200 then
+    raise exception 'doorbell: a tenant id has 1 to 200 bytes and is not "*" (this one has %)', octet_length(tenant)
+      using errcode = '22023';
+  elsif caller <> '' and caller <> tenant then
+    raise exception 'doorbell: this transaction is clamped to another tenant' using errcode = '42501';
+  end if;
+  perform set_config('doorbell.tenant_id', tenant, true);
+end $$;
+
+-- The same refusal, for a set of tenants whose clamp moves row by row.
+create or replace function doorbell.guard(tenants text[], caller text) returns void
+language plpgsql as $$
+begin
+  if caller <> '' and exists (select from unnest(tenants) t where t is distinct from caller) then
+    raise exception 'doorbell: this transaction is clamped to another tenant' using errcode = '42501';
+  end if;
+end $$;
+
+-- Opens the line, for all tenants. Refused in a transaction that is clamped to one.
+create or replace function doorbell.open_line(caller text) returns void
+language plpgsql as $$
+begin
+  if caller <> '' then
+    raise exception 'doorbell: this serves all tenants, and the transaction is clamped to one' using errcode = '42501';
+  end if;
+  perform set_config('doorbell.tenant_id', '*', true);
+end $$;
+
+-- Gives the caller's clamp back.
+create or replace function doorbell.unclamp(caller text) returns void
+language plpgsql as $$
+begin
+  perform set_config('doorbell.tenant_id', coalesce(caller, ''), true);
+end $$;

@@ -1,0 +1,110 @@
+-- The claim decides who runs. For doorbell_worker.
+
+-- Claims what these doorbells name, of these kinds. A doorbell that comes to nothing is counted:
+--   stale      the job is not there, not queued, or not due: drop it;
+--   unhandled  its kind is none of ours: kept for a worker that knows it, no attempt is charged;
+--   missed     the job is there for the taking all the same (its rival rolled back, or the claim went wrong): rung again.
+-- Due is judged by clock_timestamp(): now() is when this transaction began, and a doorbell may come from one that began
+-- later and has committed already.
+create or replace function doorbell.claim_jobs(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint)
+returns setof doorbell.tick_row
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_material = off set enable_memoize = off as $$
+#variable_conflict use_column
+declare
+  claimed   bigint;
+  part      record;
+  unhandled bigint := 0;
+  missed    bigint := 0;
+  again     record;
+begin
+  return query
+  update doorbell.jobs j
+     set state = 'claimed', attempts = j.attempts + 1, claimed_by = claim_jobs.worker, claimed_at = clock_timestamp(),
+         lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+    from (select set_config('doorbell.tenant_id', b.tenant_id, true) as tenant_id, b.id
+            from (select * from unnest(tenants, ids) b(tenant_id, id) order by b.tenant_id collate "C", b.id) b offset 0) b
+   where j.tenant_id = any (array[b.tenant_id]) and j.id >= b.id and j.id <= b.id
+     and j.state = 'queued' and j.run_after <= clock_timestamp() and j.kind = any (claim_jobs.kinds)
+  returning 'claimed', j.tenant_id, j.id, j.kind, j.attempts, j.max_attempts, j.priority, j.payload, j.object_key,
+            j.object_sha256, j.object_size, j.traceparent, j.created_at, j.run_after;
+  get diagnostics claimed = row_count;
+  if claimed = cardinality(ids) then
+    return;
+  end if;
+
+  -- Some came to nothing. Another look at them, tenant by tenant, under plain clamps and with no particular plan.
+  for part in
+    select b.tenant_id, array_agg(distinct b.id) as ids from unnest(tenants, ids) b(tenant_id, id) group by 1 order by 1
+  loop
+    perform set_config('doorbell.tenant_id', part.tenant_id, true);
+    select array_agg(j.lane) as lanes, array_agg(j.tenant_id) as tenants, array_agg(j.priority) as priorities,
+           array_agg(j.id) as ids, array_agg(j.kind) as kinds, array_agg(j.kind = any (claim_jobs.kinds)) as known
+      into again
+      from (select * from doorbell.jobs j
+             where j.tenant_id = part.tenant_id and j.id = any (part.ids) and j.state = 'queued'
+               and j.run_after <= clock_timestamp() order by j.id) j;
+    continue when again.ids is null;
+    insert into doorbell.unhandled (tenant_id, job_id, kind, lane)
+    select part.tenant_id, j.id, j.kind, j.lane from unnest(again.ids, again.kinds, again.lanes, again.known) j(id, kind, lane, known)
+     where not j.known on conflict do nothing;
+    unhandled := unhandled + cardinality(array_positions(again.known, false));
+    missed := missed + cardinality(array_positions(again.known, true));
+    perform doorbell.ring(array_agg(j.lane), array_agg(part.tenant_id), array_agg(j.priority), array_agg(j.id))
+       from unnest(again.ids, again.priorities, again.lanes, again.known) j(id, priority, lane, known) where j.known having count(*) > 0;
+  end loop;
+
+  return query
+  select c.what, null::text, null::uuid, null::text, c.n::int, null::int, null::int, null::jsonb, null::text, null::text,
+         null::bigint, null::text, null::timestamptz, null::timestamptz
+    from (values ('stale', cardinality(ids) - claimed - unhandled - missed), ('unhandled', unhandled), ('missed', missed)) c(what, n)
+   where c.n > 0;
+end $$;
+
+-- For doorbells that came through an external queue. Zero rows: drop them.
+create or replace function doorbell.claim(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint default 30000)
+returns setof doorbell.tick_row
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  caller constant text := current_setting('doorbell.tenant_id', true);
+begin
+  perform doorbell.guard(claim.tenants, caller);
+  return query select * from doorbell.claim_jobs(worker, tenants, ids, kinds, lease_ms);
+  perform doorbell.forget_rung(tenants, ids, caller);
+  perform doorbell.unclamp(caller);
+end $$;
+
+-- These doorbells have come back from the external queue.
+create or replace function doorbell.forget_rung(tenants text[], ids uuid[], caller text) returns void
+language plpgsql as $$
+begin
+  perform set_config('doorbell.tenant_id', case when caller <> '' then caller else '*' end, true);
+  delete from doorbell.rung r
+   where (r.tenant_id, r.job_id) in (
+     select r.tenant_id, r.job_id from doorbell.rung r join unnest(tenants, ids) b(tenant_id, job_id) using (tenant_id, job_id)
+      order by r.tenant_id, r.job_id for update of r skip locked);
+end $$;
+
+-- Keeps leases. The ids that come back are still held by this worker, at these attempts; the others are lost.
+create or replace function doorbell.extend(worker text, tenants text[], ids uuid[], attempts int[], lease_ms bigint default 30000)
+returns setof uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_material = off set enable_memoize = off as $$
+#variable_conflict use_column
+declare
+  caller constant text := current_setting('doorbell.tenant_id', true);
+begin
+  perform doorbell.guard(extend.tenants, caller);
+  return query
+  update doorbell.jobs j set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+    from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id, o.attempt
+            from (select * from unnest(tenants, ids, attempts) o(tenant_id, id, attempt)
+                   order by o.tenant_id collate "C", o.id) o offset 0) o
+   where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
+     and j.state = 'claimed' and j.claimed_by = extend.worker and j.attempts = o.attempt
+  returning j.id;
+  perform doorbell.unclamp(caller);
+end $$;

@@ -1,0 +1,125 @@
+-- The sweep: the net under everything. For doorbell_worker.
+--
+-- One chunk of tenants, in order, from `after`; `last` is where it ended, null when there are no more. Two things may
+-- have gone wrong with an open job:
+--   its lease has expired   → queued again (the attempt stays charged), or a dead letter when it was the last;
+--   its doorbell is lost    → rung again.
+-- Lost is looked up, not guessed: the job is due for longer than `grace`, and it has no doorbell in the line, none kept
+-- for a worker that knows its kind, and none that an external queue was given within `redeliver`. So a backlog behind
+-- busy workers is not rung again, whatever its length; and what cannot be acted on hides nothing behind it.
+--
+-- The first statement reads each tenant's due jobs once, under a moving clamp, and finds the tenants that need more than
+-- a look. Those are served one by one. Rows that another has locked are skipped, so several sweeps at once do no harm.
+create or replace function doorbell.sweep(
+  after text default '', chunk int default 1000, grace interval default '5 s', redeliver interval default '60 s',
+  out last text, out expired int, out dead int, out rung int
+) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  caller constant text := current_setting('doorbell.tenant_id', true);
+  tenants text[];
+  suspect text;
+  counts  record;
+begin
+  expired := 0; dead := 0; rung := 0;
+  perform doorbell.open_line(caller);
+  with newcomer as (delete from doorbell.newcomers n where n.ctid = any (array(
+      select n.ctid from doorbell.newcomers n for update skip locked)) returning tenant_id)
+  insert into doorbell.tenants (tenant_id) select distinct tenant_id from newcomer order by 1 on conflict do nothing;
+  select array_agg(c.tenant_id), max(c.tenant_id) into tenants, last
+    from (select r.tenant_id from doorbell.tenants r where r.tenant_id > after order by r.tenant_id limit chunk) c;
+
+  foreach suspect in array coalesce(doorbell.suspects(tenants, grace), '{}') loop
+    perform set_config('doorbell.tenant_id', suspect, true);
+    select * into counts from doorbell.recover_leases(suspect);
+    expired := expired + counts.expired;
+    dead := dead + counts.dead;
+    rung := rung + doorbell.ring_lost(suspect, grace, redeliver);
+  end loop;
+  perform doorbell.unclamp(caller);
+end $$;
+
+-- Those of these tenants that have an expired lease, or a queued job that is due for longer than grace.
+create or replace function doorbell.suspects(tenants text[], grace interval) returns text[]
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_material = off set enable_memoize = off as $$
+#variable_conflict use_column
+begin
+  return (
+    select array_agg(t.tenant_id)
+      from (select set_config('doorbell.tenant_id', t.tenant_id, true) as tenant_id from unnest(tenants) t(tenant_id) offset 0) t
+      join lateral (
+        select from doorbell.jobs j
+         where j.tenant_id = any (array[t.tenant_id]) and j.run_after <= now()
+           and case j.state when 'claimed' then j.lease_until < now()
+                            when 'queued'  then j.run_after < now() - grace end
+         limit 1) look on true);
+end $$;
+
+-- Under the clamp: jobs whose lease has expired are queued again, or are dead letters when that was their last attempt.
+create or replace function doorbell.recover_leases(tenant text, out expired int, out dead int)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  again record;
+begin
+  with gone as (
+    delete from doorbell.jobs j
+     where j.tenant_id = tenant and j.id in (
+       select e.id from doorbell.jobs e
+        where e.tenant_id = tenant and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
+          and e.attempts >= e.max_attempts order by e.id for update skip locked)
+    returning j.*, format('the lease of attempt %s was lost: worker %s died or stalled, and it was the last attempt', j.attempts, j.claimed_by) as error),
+  attempt as (
+    insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, error_code, error)
+    select tenant_id, id, attempts, 'lost', claimed_by, claimed_at, 'lease_lost', error from gone)
+  insert into doorbell.dead_letters (
+    tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
+    object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, error_code, fingerprint)
+  select tenant_id, id, kind, lane, 'failed', priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
+         object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, error, 'lease_lost', 'lease_lost'
+    from gone;
+  get diagnostics dead = row_count;
+
+  with lost as (
+    select e.id, e.attempts, e.claimed_by, e.claimed_at from doorbell.jobs e
+     where e.tenant_id = tenant and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
+       and e.attempts < e.max_attempts order by e.id for update skip locked),
+  attempt as (
+    insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, error_code, error)
+    select tenant, l.id, l.attempts, 'lost', l.claimed_by, l.claimed_at, 'lease_lost',
+           format('the lease of attempt %s was lost: worker %s died or stalled', l.attempts, l.claimed_by) from lost l),
+  open as (
+    update doorbell.jobs j set state = 'queued', claimed_by = null, lease_until = null, run_after = now()
+      from lost l where j.tenant_id = tenant and j.id = l.id
+    returning j.lane, j.priority, j.id)
+  select array_agg(o.lane order by o.id) as lanes, array_agg(tenant) as tenants,
+         array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids into again from open o;
+  expired := coalesce(cardinality(again.ids), 0);
+  if expired > 0 then
+    perform doorbell.ring(again.lanes, again.tenants, again.priorities, again.ids);
+  end if;
+end $$;
+
+-- Under the clamp: rings for due jobs whose doorbell is nowhere. How many.
+create or replace function doorbell.ring_lost(tenant text, grace interval, redeliver interval) returns int
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  lost record;
+begin
+  select array_agg(j.lane) as lanes, array_agg(tenant) as tenants, array_agg(j.priority) as priorities, array_agg(j.id) as ids into lost
+    from (select j.lane, j.priority, j.id
+            from doorbell.jobs j
+            left join doorbell.doorbells b on b.tenant_id = tenant and b.job_id = j.id
+            left join doorbell.unhandled u on u.tenant_id = tenant and u.job_id = j.id
+            left join doorbell.rung r on r.tenant_id = tenant and r.job_id = j.id and r.rung_at > clock_timestamp() - redeliver
+           where j.tenant_id = tenant and j.state = 'queued' and j.run_after < now() - grace
+             and b.job_id is null and u.job_id is null and r.job_id is null
+           order by j.run_after, j.id) j;
+  if lost.ids is not null then
+    perform doorbell.ring(lost.lanes, lost.tenants, lost.priorities, lost.ids);
+  end if;
+  return coalesce(cardinality(lost.ids), 0);
+end $$;

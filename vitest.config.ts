@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+// biome-ignore lint/style/noDefaultExport: vitest reads the default export.
+export default defineConfig({
+  resolve: { conditions: ["doorbell-source"] },
+  ssr: { resolve: { conditions: ["doorbell-source"] } },
+  test: {
+    include: ["packages/**/*.test.ts", "apps/**/*.test.ts", "scripts/**/*.test.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
