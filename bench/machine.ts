@@ -55,7 +55,10 @@ function readStat(pid: number): ProcessStat | null {
   const text = readProc(`${pid}/stat`);
   if (text === null) return null;
   // The second field is the program's name in parentheses and may hold spaces; what follows it does not.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ").map(Number);
+  const fields = text
+    .slice(text.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
   const [, parent = 0, , , , , , , , , , user = 0, system = 0, childUser = 0, childSystem = 0] = fields;
   return { parent, cpuMs: (user + system) * tickMs, endedChildrenCpuMs: (childUser + childSystem) * tickMs };
 }

@@ -1,87 +1,86 @@
-// The order of the measurements, and what they add up to. Interleaved: every case once a round, the order reversed every
-// other round, so that a machine that grows slower or faster meanwhile favours nobody.
+// The order of the measurements, and what they add up to. Interleaved: every case once a round, the order reversed
+// every other round, so that a machine that grows slower or faster meanwhile favours nobody.
 
 import type { Case, Comparison, Figures, Row } from "./row.ts";
 import { advantage, median } from "./statistics.ts";
 
-/** A case with what its rounds found, in order; a round that failed is missing and its error is told. */
+/** A case, what each of its rounds found, and the error that ended it, if one did. */
 export interface CaseResult {
   readonly row: Row;
   readonly case: Case;
-  readonly rounds: readonly { readonly round: number; readonly figures: Figures }[];
+  readonly rounds: readonly Figures[];
   readonly error: string | null;
 }
 
+/** Told what happens while it happens. */
 export interface Progress {
   began(round: number, row: Row, oneCase: Case): void;
   measured(row: Row, figures: Figures): void;
   failed(error: string): void;
 }
 
-/** Measures every case `rounds` times. A case that fails is told, not tried again, and stops nobody else. */
+/** Measures every case `rounds` times. A case that fails is not tried again, and stops nobody else. */
 export async function measureRounds(
-  rows: readonly Row[],
-  casesOf: (row: Row) => readonly Case[],
+  cases: readonly Pick<CaseResult, "row" | "case">[],
   rounds: number,
   measure: (row: Row, oneCase: Case) => Promise<Figures>,
   progress: Progress,
 ): Promise<readonly CaseResult[]> {
-  const entries = rows.flatMap((row) => casesOf(row).map((oneCase) => new Entry(row, oneCase)));
+  const results = cases.map((entry) => ({ ...entry, rounds: [] as Figures[], error: null as string | null }));
   for (let round = 0; round < rounds; round += 1) {
-    const order = round % 2 === 0 ? entries : entries.toReversed();
-    for (const entry of order.filter(({ error }) => error === null)) {
-      progress.began(round, entry.row, entry.case);
+    const order = round % 2 === 0 ? results : results.toReversed();
+    for (const result of order.filter(({ error }) => error === null)) {
+      progress.began(round, result.row, result.case);
       try {
-        const figures = await measure(entry.row, entry.case);
-        entry.rounds.push({ round, figures });
-        progress.measured(entry.row, figures);
+        const figures = await measure(result.row, result.case);
+        result.rounds.push(figures);
+        progress.measured(result.row, figures);
       } catch (error) {
-        entry.error = error instanceof Error ? error.message : String(error);
-        progress.failed(entry.error);
+        result.error = error instanceof Error ? error.message : String(error);
+        progress.failed(result.error);
       }
     }
   }
-  return entries;
+  return results;
 }
 
-class Entry implements CaseResult {
-  readonly row: Row;
-  readonly case: Case;
-  readonly rounds: { readonly round: number; readonly figures: Figures }[] = [];
-  error: string | null = null;
-
-  constructor(row: Row, oneCase: Case) {
-    this.row = row;
-    this.case = oneCase;
-  }
+/** The median over the rounds of each figure. */
+export function medians({ rounds }: Pick<CaseResult, "rounds">): Figures {
+  const names = Object.keys(rounds[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, median(rounds.map((figures) => figureOf(figures, name)))]));
 }
 
-/** The median over the rounds of each figure that every round has. */
-export function medians({ rounds }: CaseResult): Figures {
-  const names = Object.keys(rounds[0]?.figures ?? {});
-  const values = (name: string): readonly number[] => rounds.map(({ figures }) => figures[name] ?? Number.NaN);
-  return Object.fromEntries(names.map((name) => [name, median(values(name))]));
-}
-
-/** Each comparison's ratios, by key: the median over rounds of the ratio within a round. Failed cases have none. */
+/** The ratios by key: of each comparison, the median over the rounds of the ratio within a round. */
 export function ratios(results: readonly CaseResult[]): Readonly<Record<string, number>> {
   const found: Record<string, number> = {};
-  for (const row of new Set(results.map((result) => result.row))) {
-    const inRow = results.filter((result) => result.row === row && result.error === null);
+  const finished = results.filter(({ error }) => error === null);
+  for (const row of new Set(finished.map((result) => result.row))) {
+    const inRow = finished.filter((result) => result.row === row);
     for (const comparison of row.comparisons) {
-      const ours = inRow.find((result) => result.case.contender === "doorbell" && result.case.variant === comparison.ours);
+      const ours = inRow.find(({ case: each }) => each.contender === "doorbell" && each.variant === comparison.ours);
       if (ours === undefined) continue;
-      const others = inRow.filter((result) => result !== ours && result.case.variant === comparison.theirs);
-      for (const theirs of others.filter(({ case: { contender } }) => contender !== "doorbell" || comparison.ours !== comparison.theirs)) {
-        found[`${comparison.name}/${theirs.case.contender}`] = median(ratiosByRound(ours, theirs, comparison));
+      for (const theirs of inRow) {
+        if (theirs.case.contender === "doorbell" || theirs.case.variant !== comparison.theirs) continue;
+        const key = `${comparison.name}/${theirs.case.contender}`;
+        found[key] = median(ratiosByRound(ours.rounds, theirs.rounds, comparison));
       }
     }
   }
   return found;
 }
 
-function ratiosByRound(ours: CaseResult, theirs: CaseResult, { figure, better }: Comparison): readonly number[] {
-  return ours.rounds.map(({ figures }, round) =>
-    advantage(figures[figure] ?? Number.NaN, theirs.rounds[round]?.figures[figure] ?? Number.NaN, better),
+function ratiosByRound(
+  ours: readonly Figures[],
+  theirs: readonly Figures[],
+  { figure, better }: Comparison,
+): readonly number[] {
+  return ours.map((figures, round) =>
+    advantage(figureOf(figures, figure), figureOf(theirs[round] ?? {}, figure), better),
   );
+}
+
+function figureOf(figures: Figures, name: string): number {
+  const value = figures[name];
+  if (value === undefined || !Number.isFinite(value)) throw new Error(`a round without the figure ${name}`);
+  return value;
 }

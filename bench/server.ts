@@ -1,7 +1,6 @@
 // The Postgres that all contenders share: Doorbell's embedded one, real and durable, or one that the caller names.
 // Owns the superuser's connection; makes and drops the contenders' databases, and touches no other.
 
-import { startEmbeddedPostgres } from "doorbell-jobs/embedded";
 import pg from "pg";
 import { monotonicMs } from "./clock.ts";
 import type { ContenderName } from "./contenders/index.ts";
@@ -35,7 +34,8 @@ export interface Server {
 /** Starts the embedded server, or connects to `url`, which must be a superuser's. */
 export async function openServer(url: string | undefined, contenders: readonly ContenderName[]): Promise<Server> {
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const embedded = url === undefined ? await startEmbeddedPostgres({ flags }) : null;
+  const embedded =
+    url === undefined ? await (await import("doorbell-jobs/embedded")).startEmbeddedPostgres({ flags }) : null;
   const serverUrl = new URL(url ?? embedded?.url ?? "");
   const superuser = new pg.Client(serverUrl.href);
   await superuser.connect();
@@ -92,7 +92,7 @@ async function one<Value>(client: pg.Client, sql: string): Promise<Value> {
 
 /** What is really in force: with a server of the caller's it may differ from what we would have set. */
 async function readSettings(client: pg.Client): Promise<Record<string, string>> {
-  const names = Object.keys(settings);
-  const values = await Promise.all(names.map((name) => one<string>(client, `show ${name}`)));
-  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? ""]));
+  const found: Record<string, string> = {};
+  for (const name of Object.keys(settings)) found[name] = await one<string>(client, `show ${name}`);
+  return found;
 }

@@ -20,8 +20,12 @@ const preset = {
   },
 };
 
+function openPool(databaseUrl: string): pg.Pool {
+  return new pg.Pool({ connectionString: databaseUrl, max: preset.worker.maxPoolSize }).on("error", console.error);
+}
+
 async function openProducer(databaseUrl: string): Promise<Producer> {
-  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: 25 });
+  const pgPool = openPool(databaseUrl);
   const utils: WorkerUtils = await makeWorkerUtils({ pgPool, logger: silent });
   return {
     enqueue: async (job) => {
@@ -47,7 +51,7 @@ function toJobSpec(job: BenchJob): object {
 }
 
 async function openConsumer(databaseUrl: string, onStart: (jobNumber: number) => void): Promise<Consumer> {
-  const pgPool = new pg.Pool({ connectionString: databaseUrl, max: preset.worker.maxPoolSize });
+  const pgPool = openPool(databaseUrl);
   const taskList = { [task]: (payload: unknown): void => onStart((payload as { n: number }).n) };
   let runner: Runner | undefined;
   return {

@@ -60,7 +60,11 @@ export const pgBoss: Contender = {
     { name: "localConcurrency", value: "2", source: `${workersPage}; best of 2, 4` },
     { name: "burstWhenBatchFull", value: "true", source: workersPage },
     { name: "pollingIntervalSeconds", value: "0.5, the least allowed", source: workersPage },
-    { name: "useListenNotify, queue's notify", value: "true", source: "the same, “Low-latency dispatch with LISTEN/NOTIFY”" },
+    {
+      name: "useListenNotify, queue's notify",
+      value: "true",
+      source: "the same, “Low-latency dispatch with LISTEN/NOTIFY”",
+    },
     { name: "supervise, schedule", value: "false", source: "ours: no maintenance beside the measurement" },
     { name: "bulk enqueue", value: "insert()", source: "pgboss.io, “Jobs”: insert()" },
   ],

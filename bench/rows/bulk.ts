@@ -35,12 +35,7 @@ function cases(quick: boolean): readonly Case[] {
     variant: variantOf(tenants),
     measure: (stage) => measure(stage, contender, { jobs, tenants }),
   });
-  return [
-    oneCase("doorbell", 1),
-    oneCase("doorbell", 10_000),
-    oneCase("graphile-worker", 1),
-    oneCase("pg-boss", 1),
-  ];
+  return [oneCase("doorbell", 1), oneCase("doorbell", 10_000), oneCase("graphile-worker", 1), oneCase("pg-boss", 1)];
 }
 
 export const bulkRow: Row = {

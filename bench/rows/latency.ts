@@ -6,6 +6,7 @@ import { monotonicMs, pause } from "../clock.ts";
 import type { Producer } from "../contender.ts";
 import { type ContenderName, contenderNames } from "../contenders/index.ts";
 import type { Case, Figures, Part, Row, Stage } from "../row.ts";
+import { createSignal } from "../signal.ts";
 import { quantile } from "../statistics.ts";
 
 const warmUp = 20;
@@ -54,17 +55,17 @@ const receivePart: Part<{ readonly count: number }, readonly number[]> = {
   run: async ({ contender, databaseUrl, mark }, { count }) => {
     const startedAt = new Array<number>(count);
     let started = 0;
-    const { promise: allStarted, resolve: allHaveStarted } = Promise.withResolvers<void>();
+    const allStarted = createSignal();
     const consumer = await contender.openConsumer(databaseUrl, (jobNumber) => {
       if (startedAt[jobNumber] !== undefined) return;
       startedAt[jobNumber] = monotonicMs();
       started += 1;
-      if (started === count) allHaveStarted();
+      if (started === count) allStarted.raise();
     });
     await consumer.start();
     await pause(settleMs);
     mark("ready");
-    await allStarted;
+    await allStarted.raised;
     return startedAt;
   },
 };
@@ -75,9 +76,9 @@ async function measure(stage: Stage, contender: ContenderName, sending: Sending,
   const producer = stage.spawn(contender, databaseUrl);
   const worker = stage.spawn(contender, databaseUrl);
   const count = warmUp + samples;
-  const { promise: ready, resolve: isReady } = Promise.withResolvers<void>();
-  const receiving = worker.run(receivePart, { count }, () => isReady());
-  await Promise.race([ready, receiving]);
+  const ready = createSignal();
+  const receiving = worker.run(receivePart, { count }, () => ready.raise());
+  await Promise.race([ready.raised, receiving]);
   const sentAt = await producer.run(sendPart, { sending, first: 0, count });
   const startedAt = await receiving;
   const latencies = sentAt.map((sent, index) => (startedAt[index] ?? Number.NaN) - sent).slice(warmUp);

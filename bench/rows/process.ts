@@ -6,6 +6,7 @@ import pg from "pg";
 import { monotonicMs, pause } from "../clock.ts";
 import type { ContenderName } from "../contenders/index.ts";
 import type { Case, Figures, MachineSample, Part, Row, Stage } from "../row.ts";
+import { createSignal } from "../signal.ts";
 import { batchesOf, variantOf, type Workload } from "./jobs.ts";
 
 const tenantCounts = [1, 100, 10_000];
@@ -37,7 +38,7 @@ const drainPart: Part<{ readonly jobs: number }, Drained> = {
     let started = 0;
     let beganAt = 0;
     let cpuBefore = process.cpuUsage();
-    const { promise: allStarted, resolve: allHaveStarted } = Promise.withResolvers<void>();
+    const allStarted = createSignal();
     const consumer = await contender.openConsumer(databaseUrl, (jobNumber) => {
       starts[jobNumber] = (starts[jobNumber] ?? 0) + 1;
       started += 1;
@@ -46,10 +47,10 @@ const drainPart: Part<{ readonly jobs: number }, Drained> = {
         cpuBefore = process.cpuUsage();
         mark("measuring");
       }
-      if (started === jobs) allHaveStarted();
+      if (started === jobs) allStarted.raise();
     });
     await consumer.start();
-    await allStarted;
+    await allStarted.raised;
     while (await holds(database, contender.unsettledSql)) await pause(2);
     const elapsedMs = monotonicMs() - beganAt;
     const cpu = process.cpuUsage(cpuBefore);

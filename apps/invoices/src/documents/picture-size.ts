@@ -61,7 +61,7 @@ function* pdfImageSizes(file: Buffer): Generator<PictureSize> {
   for (let at = file.indexOf("/Image"); at >= 0; at = file.indexOf("/Image", at + 1)) {
     const before = file.toString("latin1", Math.max(0, at - DICTIONARY_REACH_BYTES), at);
     const after = file.toString("latin1", at, at + DICTIONARY_REACH_BYTES);
-    const dictionary = before.slice(before.lastIndexOf(" obj")) + after.slice(0, endOf(after, "stream"));
+    const dictionary = before.slice(Math.max(0, before.lastIndexOf(" obj"))) + after.slice(0, endOf(after, "stream"));
     const width = /\/Width\s+(\d{1,9})(?!\s+\d+\s+R)/.exec(dictionary)?.[1];
     const height = /\/Height\s+(\d{1,9})(?!\s+\d+\s+R)/.exec(dictionary)?.[1];
     if (width === undefined || height === undefined) continue;
@@ -71,6 +71,8 @@ function* pdfImageSizes(file: Buffer): Generator<PictureSize> {
 }
 
 const JBIG2_PAGE_INFORMATION = 48;
+/** What a striped page, which is legitimate, states in place of its height. */
+const JBIG2_HEIGHT_UNKNOWN = 0xffff_ffff;
 
 /** A JBIG2 stream opens with a segment of type "page information", which states the size of the bitmap. */
 function* jbig2Sizes(file: Buffer): Generator<PictureSize> {
@@ -82,7 +84,9 @@ function* jbig2Sizes(file: Buffer): Generator<PictureSize> {
     if (segment + 19 > file.length) continue;
     const segmentType = file.readUInt8(segment + 4) & 0x3f;
     if (segmentType !== JBIG2_PAGE_INFORMATION) continue;
-    yield { width: file.readUInt32BE(segment + 11), height: file.readUInt32BE(segment + 15), bitsPerPixel: 1 };
+    const height = file.readUInt32BE(segment + 15);
+    if (height === JBIG2_HEIGHT_UNKNOWN) continue;
+    yield { width: file.readUInt32BE(segment + 11), height, bitsPerPixel: 1 };
   }
 }
 

@@ -19,7 +19,7 @@ begin
   loop
     with fresh as (
       insert into doorbell.job_keys as k (tenant_id, kind, key_hash, job_id)
-      select distinct on (w.kind, w.hash) take_keys.tenant, w.kind, w.hash, w.id
+      select distinct on (w.kind collate "C", w.hash) take_keys.tenant, w.kind, w.hash, w.id
         from unnest(kinds, hashes, ids) with ordinality w(kind, hash, id, i)
        where w.hash is not null order by w.kind collate "C", w.hash, w.i
       on conflict (tenant_id, kind, key_hash) do nothing    -- waits for a rival that has not committed yet

@@ -1,12 +1,12 @@
 /**
  * A folder outside the checkout, for what the server's user cannot reach inside it: a copy of the binaries, and kept
- * data. Root's is below /var/lib, which no cleaner of temporary files visits; anybody else's is a mere cache.
+ * data. That of root is below /var/lib, which no cleaner of temporary files visits; that of others is a mere cache.
  */
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Creates the folder if need be. Throws when somebody else made it first: what is in it will be executed. */
+/** Creates the folder if need be. Throws when somebody else did so before us: what is in it will be executed. */
 export function requireSharedFolder(): string {
   const uid = process.getuid?.() ?? 0;
   const folder = uid === 0 ? "/var/lib/doorbell-postgres" : join(tmpdir(), `doorbell-postgres-${uid}`);

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { ContenderName } from "./contenders/index.ts";
+import { measureRounds, medians, ratios } from "./rounds.ts";
+import type { Case, Figures, Row } from "./row.ts";
+
+const quiet = { began: () => {}, measured: () => {}, failed: () => {} };
+
+function rowOf(...cases: readonly Case[]): Row {
+  return {
+    name: "process",
+    title: "",
+    columns: [],
+    comparisons: [
+      { name: "process", figure: "jobsPerSecond", better: "higher", ours: "", theirs: "" },
+      { name: "process-100", figure: "jobsPerSecond", better: "higher", ours: "100 tenants", theirs: "" },
+    ],
+    parts: [],
+    cases: () => cases,
+  };
+}
+
+function caseOf(contender: ContenderName, variant: string, rates: number[]): Case {
+  const measure = async (): Promise<Figures> => {
+    const jobsPerSecond = rates.shift();
+    if (jobsPerSecond === undefined) throw new Error("the worker died");
+    return { jobsPerSecond };
+  };
+  return { contender, variant, measure };
+}
+
+async function run(row: Row, rounds: number): ReturnType<typeof measureRounds> {
+  const cases = row.cases(false).map((oneCase) => ({ row, case: oneCase }));
+  return measureRounds(cases, rounds, (_row, oneCase) => oneCase.measure({} as never), quiet);
+}
+
+describe("measureRounds", () => {
+  it("measures in the opposite order in every other round", async () => {
+    const order: string[] = [];
+    const watched = (name: ContenderName): Case => ({
+      contender: name,
+      variant: "",
+      measure: async () => {
+        order.push(name);
+        return { jobsPerSecond: 1 };
+      },
+    });
+    await run(rowOf(watched("doorbell"), watched("pg-boss")), 2);
+    expect(order).toEqual(["doorbell", "pg-boss", "pg-boss", "doorbell"]);
+  });
+
+  it("tells the error of a case that fails, goes on with the others, and does not try it again", async () => {
+    const results = await run(rowOf(caseOf("doorbell", "", [1, 2]), caseOf("pg-boss", "", [])), 2);
+    expect(results.map(({ rounds, error }) => [rounds.length, error])).toEqual([
+      [2, null],
+      [0, "the worker died"],
+    ]);
+  });
+});
+
+describe("ratios", () => {
+  it("are the median of the ratios within the rounds, for every variant of ours that is compared", async () => {
+    const row = rowOf(
+      caseOf("doorbell", "", [300, 100, 400]),
+      caseOf("doorbell", "100 tenants", [100, 100, 100]),
+      caseOf("graphile-worker", "", [100, 50, 100]),
+    );
+    expect(ratios(await run(row, 3))).toEqual({ "process/graphile-worker": 3, "process-100/graphile-worker": 1 });
+  });
+
+  it("leave out a contender that failed", async () => {
+    expect(ratios(await run(rowOf(caseOf("doorbell", "", [1]), caseOf("pg-boss", "", [])), 1))).toEqual({});
+  });
+});
+
+describe("medians", () => {
+  it("are taken figure by figure", () => {
+    expect(
+      medians({
+        rounds: [
+          { p50Ms: 1, p99Ms: 9 },
+          { p50Ms: 3, p99Ms: 5 },
+          { p50Ms: 2, p99Ms: 7 },
+        ],
+      }),
+    ).toEqual({
+      p50Ms: 2,
+      p99Ms: 7,
+    });
+  });
+});

@@ -1,0 +1,139 @@
+// The migration runner: brings a database to this package's version of the schema. Plain .sql files, one transaction for
+// all of them, so that a run that is killed leaves nothing, and N runs at once leave one row a version. No session state:
+// it works through a pooler in transaction mode. It must never be needed at run time by a role that cannot write.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { ClientBase } from "pg";
+
+const sqlDir: string = fileURLToPath(new URL("../../sql/", import.meta.url));
+
+interface SqlFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What a migration run did. Nothing in either list: the database was up to date. */
+export interface MigrationReport {
+  readonly applied: readonly string[];
+  readonly functionsReplaced: boolean;
+}
+
+/** How a database stands to this package. `behind` names what `migrate` would do; `ahead`, what this version does not know. */
+export interface SchemaState {
+  readonly behind: readonly string[];
+  readonly ahead: readonly string[];
+}
+
+/** The name under which the functions and grants are recorded; they are replaced as a whole when one has changed. */
+const functionsName = "functions";
+
+function readFolder(folder: string): readonly SqlFile[] {
+  return readdirSync(`${sqlDir}${folder}`)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => ({ name, text: readFileSync(`${sqlDir}${folder}/${name}`, "utf8") }));
+}
+
+const readFile = (name: string): SqlFile => ({ name, text: readFileSync(`${sqlDir}${name}`, "utf8") });
+
+const checksum = (...files: readonly SqlFile[]): string =>
+  createHash("sha256")
+    .update(files.map((file) => file.text).join("\n"))
+    .digest("hex");
+
+function functionFiles(): readonly SqlFile[] {
+  return [...readFolder("functions"), readFile("grants.sql")];
+}
+
+const createMigrations = `
+create table if not exists doorbell.migrations (
+  name       text primary key,
+  checksum   text not null,
+  applied_at timestamptz not null default now()
+);`;
+
+const afterMigrations = `
+select doorbell.add_lane('default');
+select doorbell.add_partitions();`;
+
+/** Everything `migrate` would run on an empty database, in order, for a DBA to read and run. */
+export function migrationSql(): string {
+  const migrations = readFolder("migrations");
+  const record = (name: string, sum: string): string =>
+    `insert into doorbell.migrations (name, checksum) values ('${name}', '${sum}')\n  on conflict (name) do update set checksum = excluded.checksum, applied_at = now();`;
+  return [
+    "begin;",
+    readFile("roles.sql").text,
+    "set local role doorbell_owner;",
+    createMigrations,
+    ...migrations.flatMap((file) => [`-- ${file.name}`, file.text, record(file.name, checksum(file))]),
+    ...functionFiles().flatMap((file) => [`-- ${file.name}`, file.text]),
+    record(functionsName, checksum(...functionFiles())),
+    afterMigrations,
+    "commit;",
+  ].join("\n");
+}
+
+/**
+ * Migrates. The client must be able to create roles and the schema, or be a member of doorbell_owner where a DBA has run
+ * the SQL of `migrationSql`. Waits for other runs (an advisory lock of the transaction) and is a no-op after them.
+ * Throws what Postgres throws, after a rollback; and when an applied file has changed since, which must never happen.
+ */
+export async function migrate(client: ClientBase): Promise<MigrationReport> {
+  await client.query("begin");
+  try {
+    await client.query(readFile("roles.sql").text); // takes the lock
+    await client.query("set local role doorbell_owner");
+    await client.query(createMigrations);
+    const { rows } = await client.query<{ name: string; checksum: string }>("select name, checksum from doorbell.migrations");
+    const applied = new Map(rows.map((row) => [row.name, row.checksum]));
+
+    const pending: SqlFile[] = [];
+    for (const file of readFolder("migrations")) {
+      const known = applied.get(file.name);
+      if (known === undefined) pending.push(file);
+      else if (known !== checksum(file)) throw new Error(`migration ${file.name} was changed after it had been applied`);
+    }
+    for (const file of pending) {
+      await client.query(file.text);
+      await record(client, file.name, checksum(file));
+    }
+
+    const functions = functionFiles();
+    const functionsReplaced = applied.get(functionsName) !== checksum(...functions);
+    if (functionsReplaced) {
+      for (const file of functions) await client.query(file.text);
+      await record(client, functionsName, checksum(...functions));
+    }
+    await client.query(afterMigrations);
+    await client.query("commit");
+    return { applied: pending.map((file) => file.name), functionsReplaced };
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
+}
+
+async function record(client: ClientBase, name: string, sum: string): Promise<void> {
+  await client.query(
+    `insert into doorbell.migrations (name, checksum) values ($1, $2)
+     on conflict (name) do update set checksum = excluded.checksum, applied_at = now()`,
+    [name, sum],
+  );
+}
+
+/** Compares the database with this package, reading only. A database without our schema is behind by everything. */
+export async function schemaState(client: Pick<ClientBase, "query">): Promise<SchemaState> {
+  const expected = new Map(readFolder("migrations").map((file) => [file.name, checksum(file)]));
+  expected.set(functionsName, checksum(...functionFiles()));
+  const present = await client.query<{ there: boolean }>("select to_regclass('doorbell.migrations') is not null as there");
+  const { rows } = present.rows[0]?.there
+    ? await client.query<{ name: string; checksum: string }>("select name, checksum from doorbell.migrations")
+    : { rows: [] };
+  const actual = new Map(rows.map((row) => [row.name, row.checksum]));
+  return {
+    behind: [...expected].filter(([name, sum]) => actual.get(name) !== sum).map(([name]) => name),
+    ahead: [...actual.keys()].filter((name) => !expected.has(name)),
+  };
+}
