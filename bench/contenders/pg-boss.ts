@@ -11,7 +11,7 @@ const workersPage = "pgboss.io, “Workers”: work()";
 const common = { supervise: false, schedule: false, useListenNotify: true };
 
 const work = {
-  batchSize: 1000,
+  batchSize: 2000,
   localConcurrency: 2,
   burstWhenBatchFull: true,
   pollingIntervalSeconds: 0.5,
@@ -56,8 +56,8 @@ export const pgBoss: Contender = {
   name: "pg-boss",
   version: installedVersion("pg-boss"),
   settings: [
-    { name: "batchSize", value: "1000", source: `${workersPage}; best of 100, 500, 1000, 2000` },
-    { name: "localConcurrency", value: "2", source: `${workersPage}; best of 2, 4` },
+    { name: "batchSize", value: "2000", source: `${workersPage}; the page names no size: best of 100, 500, 1000, 2000` },
+    { name: "localConcurrency", value: "2", source: `${workersPage}; best of 1, 2, 4` },
     { name: "burstWhenBatchFull", value: "true", source: workersPage },
     { name: "pollingIntervalSeconds", value: "0.5, the least allowed", source: workersPage },
     {

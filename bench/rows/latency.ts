@@ -4,7 +4,7 @@
 
 import { monotonicMs, pause } from "../clock.ts";
 import type { Producer } from "../contender.ts";
-import { type ContenderName, contenderNames } from "../contenders/index.ts";
+import type { ContenderName } from "../contenders/index.ts";
 import type { Case, Figures, Part, Row, Stage } from "../row.ts";
 import { createSignal } from "../signal.ts";
 import { quantile } from "../statistics.ts";
@@ -93,7 +93,9 @@ function cases(quick: boolean): readonly Case[] {
     measure: (stage) => measure(stage, contender, sending, samples),
   });
   return [
-    ...contenderNames.map((contender) => oneCase(contender, "alone")),
+    oneCase("doorbell", "alone"),
+    oneCase("graphile-worker", "alone"),
+    oneCase("pg-boss", "alone"),
     oneCase("doorbell", "caller's transaction"),
     oneCase("doorbell", "caller's transaction, then ring()"),
   ];

@@ -109,6 +109,7 @@ function cases(quick: boolean): readonly Case[] {
   return [
     ...tenantCounts.map((tenants) => oneCase("doorbell", tenants)),
     oneCase("graphile-worker", 1),
+    oneCase("graphile-worker-tuned", 1),
     oneCase("pg-boss", 1),
   ];
 }

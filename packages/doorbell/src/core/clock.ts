@@ -3,8 +3,6 @@
  * Whether a job is due and whether a lease has expired is never judged here, but on the database's clock.
  */
 
-import { performance } from "node:perf_hooks";
-
 export interface Clock {
   /** The wall clock: may jump. For what people read. */
   now(): Date;
@@ -22,7 +20,7 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
   setTimer(ms, fn) {
-    const dueAtMs = performance.now() + (ms > 0 ? ms : 0);
+    const dueAtMs = performance.now() + Math.max(ms, 0);
     let timer: NodeJS.Timeout;
     const arm = (): void => {
       const leftMs = dueAtMs - performance.now();

@@ -115,14 +115,9 @@ function framesOf(thrown: object): string | null {
 }
 
 function describePrimitive(thrown: unknown): string {
-  switch (typeof thrown) {
-    case "string":
-      return thrown.trim() === "" ? "an empty string was thrown" : clean(thrown, MESSAGE_MAX_BYTES);
-    case "undefined":
-      return "undefined was thrown";
-    default:
-      return clean(`${typeOf(thrown)} ${String(thrown)} was thrown`, MESSAGE_MAX_BYTES);
-  }
+  if (thrown === undefined || thrown === null) return `${thrown} was thrown`;
+  if (typeof thrown !== "string") return clean(`${typeof thrown} ${String(thrown)} was thrown`, MESSAGE_MAX_BYTES);
+  return thrown.trim() === "" ? "an empty string was thrown" : clean(thrown, MESSAGE_MAX_BYTES);
 }
 
 function typeOf(value: unknown): string {

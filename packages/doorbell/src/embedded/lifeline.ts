@@ -10,12 +10,12 @@ import { type ServerUser, serverEnvironment } from "./os-user.ts";
 
 export interface TetheredCommand {
   /** The process id of the command itself, not of the shell. */
-  readonly pid: Promise<number>;
-  /** Resolves with the exit code, null after a signal, once the command and the shell have ended; never rejects. */
+  readonly pid: number;
+  /** Resolves once the command has ended and the shell is done: the exit code, or null if the shell was killed. */
   readonly ended: Promise<number | null>;
-  /** Ends the command: SIGINT, and what is stronger if that does not help. Resolves with `ended`. */
+  /** Ends the command: SIGINT, and what is stronger if that does not help within ten seconds. */
   cut(): Promise<number | null>;
-  /** Lets this process exit although the command runs; the command then ends with it. */
+  /** Lets this process exit although the command runs, which then ends with it. */
   unref(): void;
 }
 
@@ -30,16 +30,15 @@ export interface TetherOptions {
 /**
  * Descriptor 3 is the line: nothing is ever written to it, so that `read` returns when it is cut. SIGINT is a fast
  * shutdown to Postgres and makes initdb clean up. It is repeated, because it is ignored until the command has installed
- * its handlers. The shell ignores the signals that a process manager sends to a whole group: the application drains
- * first, then it cuts the line.
+ * its handlers. The shell ignores what a process manager sends to a whole group, as the application drains first and then
+ * cuts the line, and SIGPIPE, which it would die of when we are dead before we have read the process id.
  */
 const script = `
-trap '' HUP INT TERM
+trap '' HUP INT PIPE TERM
 folder=$1
 shift
 "$@" 3<&- >&2 &
 command=$!
-echo $command
 {
   read -r _ <&3
   [ -z "$folder" ] || : >"$folder/abandoned"
@@ -52,39 +51,49 @@ echo $command
   done
 } >/dev/null 2>&1 &
 watcher=$!
+echo $command
 wait $command
 status=$?
 kill -KILL $watcher
-[ ! -e "$folder/abandoned" ] || rm -rf "$folder"
+[ -z "$folder" ] || [ ! -e "$folder/abandoned" ] || rm -rf "$folder"
 exit $status
 `;
 
-export function tether(command: readonly string[], { user, logFd, folder }: TetherOptions): TetheredCommand {
-  const shell = spawn("/bin/sh", ["-c", script, "sh", folder ?? "", ...command], {
-    ...user,
+/** Resolves when the command has started, and throws when the shell cannot become `user`. */
+export async function tether(command: readonly string[], options: TetherOptions): Promise<TetheredCommand> {
+  const shell = spawn("/bin/sh", ["-c", script, "sh", options.folder ?? "", ...command], {
+    ...options.user,
     env: serverEnvironment(),
     cwd: "/",
     // A process group of its own, so that Ctrl-C in a terminal reaches the application only.
     detached: true,
-    stdio: ["ignore", "pipe", logFd, "pipe"],
+    stdio: ["ignore", "pipe", options.logFd, "pipe"],
   });
   const line = shell.stdio[3] as Socket;
   const ended = new Promise<number | null>((resolve) => {
-    shell.once("exit", resolve);
-    shell.once("error", () => resolve(null));
+    shell.once("exit", (code) => {
+      line.destroy();
+      resolve(code);
+    });
   });
+  await once(shell, "spawn");
+  const pid = await firstNumber(shell.stdio[1] as Socket);
   return {
-    pid: Promise.race([once(shell.stdout, "data"), ended]).then(Number),
+    pid,
     ended,
     cut: () => {
       shell.ref();
-      line.end();
+      line.destroy();
       return ended;
     },
     unref: () => {
       shell.unref();
       line.unref();
-      shell.stdout.unref();
     },
   };
+}
+
+async function firstNumber(output: Socket): Promise<number> {
+  for await (const chunk of output) return Number(chunk);
+  throw new Error("embedded postgres: the shell that starts the server was killed");
 }

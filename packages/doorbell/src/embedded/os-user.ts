@@ -18,12 +18,12 @@ export function serverEnvironment(): Record<string, string> {
 }
 
 /**
- * The user for a cluster that lives, or will live, in `clusterDir`: as root its present owner, so that a directory
- * first used by an ordinary user keeps working, otherwise `postgres` or `nobody`. Throws when root can become neither.
+ * For root the owner of the cluster that exists in `clusterDir`, so that it keeps working whoever made it, and else
+ * `postgres` or `nobody`. Throws when root can become neither.
  */
-export function chooseServerUser(clusterDir: string): ServerUser {
+export function chooseServerUser(clusterDir: string | null): ServerUser {
   if (process.getuid?.() !== 0) return {};
-  const owner = statSync(clusterDir, { throwIfNoEntry: false });
+  const owner = clusterDir === null ? undefined : statSync(clusterDir, { throwIfNoEntry: false });
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   for (const name of ["postgres", "nobody"]) {
     const user = lookUp(name);

@@ -57,7 +57,10 @@ export function copyPackage(packageDir: string, parent: string): string {
 function isCompleteCopy(packageDir: string, copy: string): boolean {
   const original = join(packageDir, "native");
   return readdirSync(original, { recursive: true, encoding: "utf8" }).every((path) => {
-    const [before, after] = [statSync(join(original, path)), statSync(join(copy, "native", path), { throwIfNoEntry: false })];
+    const [before, after] = [
+      statSync(join(original, path)),
+      statSync(join(copy, "native", path), { throwIfNoEntry: false }),
+    ];
     return before.isFile() ? before.size === after?.size : after?.isDirectory() === true;
   });
 }

@@ -86,14 +86,17 @@ export async function migrate(client: ClientBase): Promise<MigrationReport> {
     await client.query(readFile("roles.sql").text); // takes the lock
     await client.query("set local role doorbell_owner");
     await client.query(createMigrations);
-    const { rows } = await client.query<{ name: string; checksum: string }>("select name, checksum from doorbell.migrations");
+    const { rows } = await client.query<{ name: string; checksum: string }>(
+      "select name, checksum from doorbell.migrations",
+    );
     const applied = new Map(rows.map((row) => [row.name, row.checksum]));
 
     const pending: SqlFile[] = [];
     for (const file of readFolder("migrations")) {
       const known = applied.get(file.name);
       if (known === undefined) pending.push(file);
-      else if (known !== checksum(file)) throw new Error(`migration ${file.name} was changed after it had been applied`);
+      else if (known !== checksum(file))
+        throw new Error(`migration ${file.name} was changed after it had been applied`);
     }
     for (const file of pending) {
       await client.query(file.text);
@@ -127,7 +130,9 @@ async function record(client: ClientBase, name: string, sum: string): Promise<vo
 export async function schemaState(client: Pick<ClientBase, "query">): Promise<SchemaState> {
   const expected = new Map(readFolder("migrations").map((file) => [file.name, checksum(file)]));
   expected.set(functionsName, checksum(...functionFiles()));
-  const present = await client.query<{ there: boolean }>("select to_regclass('doorbell.migrations') is not null as there");
+  const present = await client.query<{ there: boolean }>(
+    "select to_regclass('doorbell.migrations') is not null as there",
+  );
   const { rows } = present.rows[0]?.there
     ? await client.query<{ name: string; checksum: string }>("select name, checksum from doorbell.migrations")
     : { rows: [] };

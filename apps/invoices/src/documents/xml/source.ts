@@ -44,7 +44,7 @@ function decode(bytes: Uint8Array, encoding: string): XmlSource {
   }
 }
 
-const COMMENT_CDATA_OR_TAG = /<!--[^]*?-->|<!\[CDATA\[[^]*?\]\]>|<\?[^]*?\?>|<(\/?)[A-Za-z_:][^<>]*?(\/?)>/g;
+const COMMENT_CDATA_OR_TAG = /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<(\/?)[A-Za-z_:][^<>]*?(\/?)>/g;
 
 /** Counts tags as they are written. The parser recurses over what it builds, so depth must be known before it starts. */
 function boundElements(text: string, limits: Pick<Limits, "xmlDepth" | "xmlElements">): void {

@@ -1,0 +1,130 @@
+/**
+ * From the laid-out text of a document to an invoice, by labels and arithmetic. What stays open is said as a finding, so that nothing
+ * that was guessed is ever accepted.
+ */
+import type { Finding } from "../finding.ts";
+import { fieldText } from "../clean-text.ts";
+import type { Invoice, InvoiceField, Provenance } from "../invoice.ts";
+import type { Line } from "../pdf/layout.ts";
+import { type Candidate, type Choice, choose, provenanceOf } from "./candidate.ts";
+import { currencyCandidates } from "./currency.ts";
+import { type DayOrder, findDays, isUnambiguous, type PrintedDay, provenDayOrder, readDay } from "./dates.ts";
+import { labelValues } from "./labelled.ts";
+import { dayRole } from "./labels.ts";
+import { numberCandidates } from "./number.ts";
+import { buyerCandidates, sellerCandidates } from "./parties.ts";
+import { readTotals } from "./totals.ts";
+
+export interface TextReading {
+  readonly invoice: Invoice;
+  /** What a person has to settle before the invoice can be accepted. */
+  readonly findings: readonly Finding[];
+}
+
+/** The fields without which nothing is accepted, and which must each stand behind a label of their own. */
+const CORE_FIELDS = ["number", "date", "currency", "total"] as const;
+
+/** Reads the fields of a document from its text. Total: whatever the text, it answers. */
+export function readTextFields(lines: readonly Line[]): TextReading {
+  const currency = choose(currencyCandidates(lines));
+  const days = readDays(lines, currency?.value === "USD" ? "month-first" : "day-first");
+  const totals = readTotals(lines);
+  const buyer = choose(buyerCandidates(lines));
+  const choices: { readonly [field in InvoiceField]?: Choice<string> | null } = {
+    number: choose(numberCandidates(lines)),
+    date: days.date,
+    dueDate: days.dueDate,
+    currency,
+    ...totals,
+    seller: choose(sellerCandidates(lines, buyer?.value ?? null)),
+    buyer,
+  };
+  const findings = CORE_FIELDS.flatMap((field) => doubtsAbout(field, choices[field] ?? null));
+  return {
+    invoice: invoiceOf(choices),
+    findings: days.orderAssumed ? [...findings, DAY_ORDER_ASSUMED] : findings,
+  };
+}
+
+const DAY_ORDER_ASSUMED: Finding = {
+  severity: "review",
+  code: "date_order_ambiguous",
+  message: "The invoice date can be read with the day or the month first, and nothing in the document says which.",
+};
+
+interface Days {
+  readonly date: Choice<string> | null;
+  readonly dueDate: Choice<string> | null;
+  readonly orderAssumed: boolean;
+}
+
+/** Reads all days in the one order that the document proves, else in `customaryOrder`. */
+function readDays(lines: readonly Line[], customaryOrder: DayOrder): Days {
+  const labelled = labelValues(lines, findDays);
+  const proven = provenDayOrder(labelled.map(({ value }) => value));
+  const order = proven ?? customaryOrder;
+  const ambiguous = new Set<string>();
+  const issued: Candidate<string>[] = [];
+  const due: Candidate<string>[] = [];
+  for (const { value: day, line, label, isFirst } of labelled) {
+    if (!isFirst) continue;
+    const value = readDay(day, order);
+    if (isAmbiguous(day, proven)) ambiguous.add(value);
+    const role = dayRole(label);
+    if (role === "due") due.push({ value, evidence: "label", line });
+    if (role === "issued") issued.push({ value, evidence: "label", line });
+    if (role === "dated") issued.push({ value, evidence: "hint", line });
+  }
+  const date = choose(issued) ?? choose(labelled.slice(0, 1).map(({ value, line }) => ({ value: readDay(value, order), evidence: "place", line })));
+  return { date, dueDate: choose(due), orderAssumed: date !== null && ambiguous.has(date.value) };
+}
+
+function isAmbiguous(day: PrintedDay, proven: DayOrder | null): boolean {
+  return proven === null && !isUnambiguous(day);
+}
+
+function doubtsAbout(field: InvoiceField, choice: Choice<string> | null): readonly Finding[] {
+  // A field that is missing altogether is the validator's to report.
+  if (choice === null) return [];
+  if (choice.rivals.length > 0) {
+    const values = [choice.value, ...choice.rivals].slice(0, 4).join(", ");
+    return [{ severity: "review", code: `${field}_ambiguous`, message: `The document states more than one ${field}: ${values}.` }];
+  }
+  if (choice.evidence !== "label") {
+    return [{ severity: "review", code: `${field}_unlabelled`, message: `The ${field} ${choice.value} has no label that says so.` }];
+  }
+  return [];
+}
+
+function invoiceOf(choices: { readonly [field in InvoiceField]?: Choice<string> | null }): Invoice {
+  const value = (field: InvoiceField) => fieldText(choices[field]?.value ?? "");
+  const provenance: { [field in InvoiceField]?: Provenance } = {};
+  for (const [field, choice] of Object.entries(choices)) {
+    if (choice !== null) provenance[field as InvoiceField] = provenanceOf(choice);
+  }
+  return {
+    source: "text",
+    syntax: "text",
+    profile: null,
+    number: value("number"),
+    date: value("date"),
+    dueDate: value("dueDate"),
+    currency: value("currency"),
+    total: value("total"),
+    net: value("net"),
+    vat: value("vat"),
+    due: value("due"),
+    prepaid: value("prepaid"),
+    typeCode: null,
+    seller: value("seller"),
+    buyer: value("buyer"),
+    lineTotal: null,
+    allowances: null,
+    charges: null,
+    rounding: null,
+    vatRows: [],
+    lines: [],
+    ibans: [],
+    provenance,
+  };
+}

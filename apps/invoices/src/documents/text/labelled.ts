@@ -1,0 +1,103 @@
+/**
+ * Finds the printed label of each value: the words before it on its line, else the column header above it. Works for anything that a
+ * finder can spot in a string, and knows neither languages nor fields.
+ */
+import { isCurrencyCode } from "../currency-code.ts";
+import type { Cell, Line } from "../pdf/layout.ts";
+
+/** A value in a string, from `start` up to `end`. */
+export interface Found<Value> {
+  readonly value: Value;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Values in order, without overlap. */
+export type Finder<Value> = (text: string) => readonly Found<Value>[];
+
+export interface Labelled<Value> {
+  readonly value: Value;
+  readonly line: Line;
+  readonly label: string;
+  readonly side: "before" | "above" | "none";
+  /** Position within the run of values that share a label before them; a row may state a base and then the amount. */
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
+/** How many lines up a column header may stand. */
+const HEADER_REACH_LINES = 3;
+const WORD = /\p{L}{2,}/gu;
+
+/** Every value of the document with its label. */
+export function labelValues<Value>(lines: readonly Line[], find: Finder<Value>): readonly Labelled<Value>[] {
+  return lines.flatMap((line, index) => labelLine(lines, line, index, find));
+}
+
+/** Whether a string can label something: a currency code beside an amount cannot. */
+export function hasWords(text: string): boolean {
+  return (text.match(WORD) ?? []).some((word) => !isCurrencyCode(word));
+}
+
+function labelLine<Value>(
+  lines: readonly Line[],
+  line: Line,
+  lineIndex: number,
+  find: Finder<Value>,
+): readonly Labelled<Value>[] {
+  const runs: { label: string | null; values: { found: Found<Value>; cell: Cell }[] }[] = [{ label: null, values: [] }];
+  for (const cell of line.cells) {
+    let end = 0;
+    const values = find(cell.text);
+    for (const found of values) {
+      const between = cell.text.slice(end, found.start);
+      if (hasWords(between)) runs.push({ label: between, values: [] });
+      runs.at(-1)?.values.push({ found, cell });
+      end = found.end;
+    }
+    const rest = cell.text.slice(end);
+    if (hasWords(rest)) runs.push({ label: rest, values: [] });
+  }
+  return runs.flatMap(({ label, values }) =>
+    values.map(({ found, cell }, index) => {
+      const header = label === null ? headerAbove(lines, lineIndex, extentOf(found, cell), find) : null;
+      return {
+        value: found.value,
+        line,
+        label: label ?? header ?? "",
+        side: label !== null ? "before" : header !== null ? "above" : "none",
+        isFirst: index === 0,
+        isLast: index === values.length - 1,
+      };
+    }),
+  );
+}
+
+interface Extent {
+  readonly left: number;
+  readonly right: number;
+}
+
+/** Where the value stands on the page, as if all letters of its cell were equally wide. */
+function extentOf(found: Found<unknown>, cell: Cell): Extent {
+  const perLetter = (cell.right - cell.left) / cell.text.length;
+  return { left: cell.left + found.start * perLetter, right: cell.left + found.end * perLetter };
+}
+
+/** The nearest cell above that shares the column and holds words; other values of the same column are passed over. */
+function headerAbove<Value>(
+  lines: readonly Line[],
+  lineIndex: number,
+  extent: Extent,
+  find: Finder<Value>,
+): string | null {
+  const page = lines[lineIndex]?.page;
+  for (let up = 1; up <= HEADER_REACH_LINES; up++) {
+    const line = lines[lineIndex - up];
+    if (line === undefined || line.page !== page) return null;
+    const cell = line.cells.find(({ left, right }) => left < extent.right && right > extent.left);
+    if (cell === undefined || find(cell.text).length > 0) continue;
+    if (hasWords(cell.text)) return cell.text;
+  }
+  return null;
+}

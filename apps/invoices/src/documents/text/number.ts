@@ -1,0 +1,85 @@
+/**
+ * Finds the invoice's own number by its label, in English, German, Dutch and French. Numbers of orders, customers and VAT have labels of
+ * their own and are not taken for it.
+ */
+import type { Cell, Line } from "../pdf/layout.ts";
+import { findAmounts } from "./amounts.ts";
+import type { Candidate, Evidence } from "./candidate.ts";
+import { findDays } from "./dates.ts";
+
+const DOCUMENT = String.raw`(?:(?:tax\s)?invoice|credit\s?(?:note|memo)|bill|receipt|[a-zäöü]{0,12}rechnung|gutschrift|beleg|factuur|credit\s?nota|facture|avoir)`;
+const NUMERAL = String.raw`(?:number|num[ée]ro|nummer|no|nr|n°|nº|№|id|#)`;
+const TYPE_CODE = String.raw`(?:\([\w\s]{3,40}\)\s*){0,2}`;
+const NUMBER = String.raw`([\p{L}\d][\p{L}\d_./\\-]*)`;
+const BOUNDARY = String.raw`(?<![\p{L}\d-])`;
+
+interface Rule {
+  readonly evidence: Evidence;
+  readonly pattern: RegExp;
+}
+
+/** Label and number within one line. */
+const INLINE: readonly Rule[] = [
+  // "Invoice Number: 42", "Rechnungs-Nr. 42", "Factuurnummer: 42", "Facture n° 42", "Receipt # No.: 42"
+  rule("label", `${BOUNDARY}${DOCUMENT}s?[\\s.-]*${TYPE_CODE}(?:${NUMERAL}[\\s.:]*){1,2}${NUMBER}`),
+  // "N° de facture : 42", "Numéro de facture 42", "No. of invoice: 42"
+  rule("label", `${BOUNDARY}${NUMERAL}\\.?\\s*(?:de\\s|of\\s|der\\s|van\\s)(?:la\\s|de\\s|the\\s)?${DOCUMENT}\\s*:?\\s*${NUMBER}`),
+  // "INVOICE: 42"
+  rule("label", `${BOUNDARY}${DOCUMENT}\\s*:\\s*${NUMBER}`),
+  // "Facture FA-2017-0010" as a heading of its own
+  rule("label", `^${DOCUMENT}\\s+${NUMBER}$`),
+  // "Avoir AV-7 …" somewhere in a sentence
+  rule("hint", `${BOUNDARY}${DOCUMENT}\\s+${NUMBER}`),
+  // "# 42" below a heading
+  rule("place", `^#\\s*${NUMBER}$`),
+];
+
+const HEADER = new RegExp(`^${DOCUMENT}s?[\\s.-]*(?:${NUMERAL}[\\s.:]*){0,2}$`, "iu");
+const ONE_NUMBER = new RegExp(`^${NUMBER}$`, "iu");
+const HEADER_REACH_LINES = 2;
+
+/** Every string that may be the number of the invoice. */
+export function numberCandidates(lines: readonly Line[]): readonly Candidate<string>[] {
+  return lines.flatMap((line, index) => [...inlineNumbers(line), ...numbersBelow(lines, index)]);
+}
+
+function inlineNumbers(line: Line): readonly Candidate<string>[] {
+  const whole = line.cells.map((cell) => cell.text).join(" ");
+  const texts = line.cells.length > 1 ? [whole, ...line.cells.map((cell) => cell.text)] : [whole];
+  for (const { evidence, pattern } of INLINE) {
+    for (const text of texts) {
+      const value = invoiceNumber(pattern.exec(text)?.[1]);
+      if (value !== null) return [{ value, evidence, line }];
+    }
+  }
+  return [];
+}
+
+/** A column headed "Factuur" or "Invoice No", and what stands under it. A heading alone on its line is weaker: it may be a title. */
+function numbersBelow(lines: readonly Line[], index: number): readonly Candidate<string>[] {
+  const headerLine = lines[index];
+  const header = headerLine?.cells.find((cell) => HEADER.test(cell.text));
+  if (headerLine === undefined || header === undefined) return [];
+  for (const line of lines.slice(index + 1, index + 1 + HEADER_REACH_LINES)) {
+    const below = line.page === headerLine.page ? line.cells.find((cell) => overlap(cell, header)) : undefined;
+    const value = invoiceNumber(ONE_NUMBER.exec(below?.text ?? "")?.[1]);
+    if (value !== null) return [{ value, evidence: headerLine.cells.length > 1 ? "label" : "hint", line }];
+  }
+  return [];
+}
+
+/** A number has a digit, and is neither a day nor an amount nor the year. */
+function invoiceNumber(text: string | undefined): string | null {
+  const value = text?.replace(/[./\\-]+$/u, "") ?? "";
+  if (!/\d/u.test(value) || /^(?:19|20)\d{2}$/u.test(value)) return null;
+  if (findDays(value).length > 0 || findAmounts(value).length > 0) return null;
+  return value;
+}
+
+function overlap(a: Cell, b: Cell): boolean {
+  return a.left < b.right && a.right > b.left;
+}
+
+function rule(evidence: Evidence, pattern: string): Rule {
+  return { evidence, pattern: new RegExp(pattern, "iu") };
+}

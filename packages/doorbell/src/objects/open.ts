@@ -1,0 +1,47 @@
+/**
+ * From a URL in the configuration to a bucket. The only place that knows which drivers there are.
+ */
+
+import { fileURLToPath } from "node:url";
+import { DoorbellError } from "../core/errors.ts";
+import { Bucket } from "./bucket.ts";
+import { openFilesystemDriver } from "./filesystem.ts";
+import { memoryDriver } from "./memory.ts";
+
+const CHOICES = "file:DIR, memory:";
+
+/**
+ * Opens `file:DIR` (relative to the working directory, or absolute, or file:///…) or `memory:`. Throws option_invalid for
+ * another scheme, objects_unavailable for a directory that cannot be used. A `memory:` bucket is a new one each time.
+ */
+export async function openBucket(url: string): Promise<Bucket> {
+  if (url === "memory:") return new Bucket(memoryDriver());
+  if (url.startsWith("file:")) {
+    const directory = directoryOf(url);
+    try {
+      return new Bucket(await openFilesystemDriver(directory));
+    } catch (cause) {
+      throw new DoorbellError("objects_unavailable", `the object directory ${directory} cannot be used`, { cause });
+    }
+  }
+  // The scheme alone: the rest of a URL may hold credentials.
+  const scheme = /^[a-z][a-z0-9+.-]{0,30}:/i.exec(url)?.[0] ?? "no scheme";
+  throw new DoorbellError("option_invalid", `objects: unknown object store (${scheme}); choices: ${CHOICES}`);
+}
+
+function directoryOf(url: string): string {
+  const directory = url.startsWith("file://") ? pathOfFileUrl(url) : url.slice("file:".length);
+  if (directory === "")
+    throw new DoorbellError("option_invalid", "objects: file: needs a directory, as in file:./objects");
+  return directory;
+}
+
+function pathOfFileUrl(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch (cause) {
+    throw new DoorbellError("option_invalid", "objects: not a file URL; write file:./objects or file:///srv/objects", {
+      cause,
+    });
+  }
+}

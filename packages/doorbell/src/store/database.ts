@@ -1,0 +1,190 @@
+// The connection to Postgres: one pool a purpose, and what it means when it fails. Nothing outside store/ talks SQL of
+// ours. No session state is ever set, so that everything works through a pooler in transaction mode.
+import pg from "pg";
+import { DoorbellError } from "../core/errors.ts";
+
+/** The one seam to any client: text with $1 … $n, scalars as parameters. Rows come back as objects. */
+export interface Tx {
+  query<Row = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<readonly Row[]>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** Connections at most. */
+  readonly max: number;
+  /** Shown in pg_stat_activity. */
+  readonly name: string;
+  /** A statement that has not answered for so long counts as lost, and its connection with it. Default: one minute. */
+  readonly answerWithinMs?: number;
+}
+
+/** Numbers of rows and the like are bigint in SQL and safe integers here. */
+const bigintOid = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") =>
+    oid === bigintOid ? Number : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
+};
+
+export class Database implements Tx {
+  readonly #pool: pg.Pool;
+  readonly #config: pg.PoolConfig;
+
+  constructor(options: DatabaseOptions) {
+    this.#config = {
+      connectionString: options.url,
+      max: options.max,
+      application_name: options.name,
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 30_000,
+      query_timeout: options.answerWithinMs ?? 60_000,
+      keepAlive: true,
+      types,
+    };
+    this.#pool = new pg.Pool(this.#config);
+    // Without a listener, an idle connection that the server closes would end the process.
+    this.#pool.on("error", () => {});
+  }
+
+  async query<Row>(text: string, params: readonly unknown[] = []): Promise<readonly Row[]> {
+    try {
+      return (await this.#pool.query(text, params as unknown[])).rows as Row[];
+    } catch (error) {
+      throw asOperatingError(error);
+    }
+  }
+
+  /** A connection outside the pool, for one owner who uses it alone. Ends with `end()`. */
+  async connect(): Promise<pg.Client> {
+    const client = new pg.Client(this.#config);
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      throw asOperatingError(error);
+    }
+  }
+
+  /**
+   * Runs fn in a transaction, alone on its connection. The handle dies at the end: a query that was not awaited is refused,
+   * not run in somebody else's transaction. Throws transaction_rolled_back when Postgres answered COMMIT with ROLLBACK,
+   * commit_unknown when the connection went while committing (the work may or may not be there: send it again with the
+   * same id or key), and whatever fn throws, after a rollback.
+   */
+  async transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw asOperatingError(error);
+    });
+    let alive = true;
+    let broken: Error | undefined;
+    const tx: Tx = {
+      query: async (text, params = []) => {
+        if (!alive)
+          throw new DoorbellError("closed", "this transaction has ended; a query came after it (a missing await?)");
+        try {
+          return (await client.query(text, params as unknown[])).rows;
+        } catch (error) {
+          throw asOperatingError(error);
+        }
+      },
+    };
+    try {
+      await tx.query("begin");
+      let result: T;
+      try {
+        result = await fn(tx);
+      } catch (error) {
+        alive = false;
+        await client.query("rollback").catch((failure: Error) => {
+          broken = failure;
+        });
+        throw error;
+      }
+      alive = false;
+      await commit(client);
+      return result;
+    } catch (error) {
+      if (isDatabaseTrouble(error)) broken = error as Error;
+      throw error;
+    } finally {
+      alive = false;
+      client.release(broken ?? client.getTransactionStatus() !== "I");
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+async function commit(client: pg.PoolClient): Promise<void> {
+  let tag: string;
+  try {
+    tag = (await client.query("commit")).command;
+  } catch (error) {
+    if (isConnectionTrouble(error)) {
+      throw new DoorbellError(
+        "commit_unknown",
+        "the connection was lost while committing: the transaction may or may not have committed",
+        {
+          cause: error,
+        },
+      );
+    }
+    throw asOperatingError(error);
+  }
+  if (tag === "ROLLBACK") {
+    throw new DoorbellError(
+      "transaction_rolled_back",
+      "the transaction did not commit: a statement in it had failed, and its error was swallowed",
+    );
+  }
+}
+
+const sqlState = (error: unknown): string => {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : "";
+};
+
+/** No answer, no connection, or a server that is going away or out of resources (08, 53, 57P0x). */
+function isConnectionTrouble(error: unknown): boolean {
+  if (DoorbellError.isInstance(error, "database_unavailable")) return true;
+  const state = sqlState(error);
+  if (state !== "") return state.startsWith("08") || state.startsWith("53") || state.startsWith("57P");
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  return (
+    (typeof code === "string" && /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_)/.test(code)) ||
+    (typeof message === "string" &&
+      /^(Connection terminated|Client has encountered a connection error|Query read timeout|timeout exceeded when trying to connect)/i.test(
+        message,
+      ))
+  );
+}
+
+/** What is the database's fault and not the caller's: connection trouble, or a rollback that asks for a retry (40). */
+export function isDatabaseTrouble(error: unknown): boolean {
+  return (
+    isConnectionTrouble(error) ||
+    DoorbellError.isInstance(error, "serialization_failure") ||
+    sqlState(error).startsWith("40")
+  );
+}
+
+/**
+ * Gives what Postgres or its client threw our code where we have one; the cause is kept, and so is SQLSTATE where a
+ * caller may look for it. Everything else passes unchanged.
+ */
+export function asOperatingError(error: unknown): unknown {
+  if (DoorbellError.isInstance(error)) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (isConnectionTrouble(error))
+    return new DoorbellError("database_unavailable", `postgres does not answer: ${message}`, { cause: error });
+  if (!message.startsWith("doorbell: ")) return error;
+  const text = message.slice("doorbell: ".length);
+  const code = sqlState(error);
+  if (code === "54000") return new DoorbellError("payload_too_large", text, { cause: error });
+  if (code === "42501") return new DoorbellError("tenant_mismatch", text, { cause: error });
+  if (text.startsWith("a tenant id")) return new DoorbellError("tenant_invalid", text, { cause: error });
+  if (text.startsWith("there is no lane")) return new DoorbellError("lane_unknown", text, { cause: error });
+  return new DoorbellError("option_invalid", text, { cause: error });
+}

@@ -1,0 +1,248 @@
+// Statements about jobs: enqueue, and what one tenant's people ask and do. Scalars only as parameters, a list as one JSON
+// text, so that the same statements run on any client.
+import type { Tx } from "./database.ts";
+
+/** A job on its way in; `payload` is JSON text. */
+export interface EnqueueRow {
+  readonly tenant: string;
+  readonly kind: string;
+  readonly lane: string;
+  readonly payload: string;
+  readonly id: string | null;
+  readonly key: string | null;
+  readonly runAfter: { readonly at: string } | { readonly delayMs: number } | null;
+  readonly priority: number;
+  readonly maxAttempts: number;
+  readonly objectKey: string | null;
+  readonly objectSha256: string | null;
+  readonly objectSize: number | null;
+  readonly limitKey: string | null;
+  readonly traceparent: string | null;
+}
+
+export interface Enqueued {
+  readonly id: string;
+  /** False: this id or key was there before, and `id` is the job that has it. */
+  readonly created: boolean;
+  /** The transaction that holds it, for pg_xact_status. */
+  readonly xid: string;
+}
+
+const enqueueSql = `
+select job_id as id, created, pg_current_xact_id()::text as xid
+  from doorbell.enqueue($1, $2, ($3::text)::jsonb, id => ($4::text)::uuid, key => $5,
+         run_after => coalesce(($6::text)::timestamptz, now() + ($7::text)::float8 * interval '1 ms'), lane => $8,
+         priority => ($9::text)::int, max_attempts => ($10::text)::int, object_key => $11, object_sha256 => $12,
+         object_size => ($13::text)::bigint, limit_key => $14, traceparent => $15)`;
+
+const at = (row: EnqueueRow): string | null => (row.runAfter !== null && "at" in row.runAfter ? row.runAfter.at : null);
+const delay = (row: EnqueueRow): number | null =>
+  row.runAfter !== null && "delayMs" in row.runAfter ? row.runAfter.delayMs : null;
+const text = (value: number | null): string | null => (value === null ? null : String(value));
+
+export async function enqueue(tx: Tx, row: EnqueueRow): Promise<Enqueued> {
+  const [answer] = await tx.query<Enqueued>(enqueueSql, [
+    row.tenant,
+    row.kind,
+    row.payload,
+    row.id,
+    row.key,
+    at(row),
+    text(delay(row)),
+    row.lane,
+    text(row.priority),
+    text(row.maxAttempts),
+    row.objectKey,
+    row.objectSha256,
+    text(row.objectSize),
+    row.limitKey,
+    row.traceparent,
+  ]);
+  return answer as Enqueued;
+}
+
+const enqueueManySql = `
+select e.n::int as n, e.job_id as id, e.created, pg_current_xact_id()::text as xid
+  from doorbell.enqueue_many((
+    select jsonb_agg(case when j ? 'delay_ms' then jsonb_set(j, '{run_after}', to_jsonb(now() + (j ->> 'delay_ms')::float8 * interval '1 ms')) else j end order by n)
+      from jsonb_array_elements(($1::text)::jsonb) with ordinality j(j, n))) e`;
+
+/** Answers in the order of the rows. */
+export async function enqueueMany(tx: Tx, rows: readonly EnqueueRow[]): Promise<readonly Enqueued[]> {
+  const answers = await tx.query<Enqueued & { readonly n: number }>(enqueueManySql, [
+    `[${rows.map(newJobJson).join(",")}]`,
+  ]);
+  const ordered: Enqueued[] = new Array(rows.length);
+  for (const { n, ...answer } of answers) ordered[n - 1] = answer;
+  return ordered;
+}
+
+/** An element of enqueue_many. The payload is JSON already, and goes in as it is. */
+function newJobJson(row: EnqueueRow): string {
+  const members = JSON.stringify({
+    tenant: row.tenant,
+    kind: row.kind,
+    lane: row.lane,
+    id: row.id ?? undefined,
+    key: row.key ?? undefined,
+    run_after: at(row) ?? undefined,
+    delay_ms: delay(row) ?? undefined,
+    priority: row.priority,
+    max_attempts: row.maxAttempts,
+    object_key: row.objectKey ?? undefined,
+    object_sha256: row.objectSha256 ?? undefined,
+    object_size: row.objectSize ?? undefined,
+    limit_key: row.limitKey ?? undefined,
+    traceparent: row.traceparent ?? undefined,
+  });
+  return `${members.slice(0, -1)},"payload":${row.payload}}`;
+}
+
+/** Clamps a transaction: our setting, and the application's own where one is named. */
+export async function clamp(tx: Tx, tenant: string, tenantSetting: string | null): Promise<void> {
+  if (tenantSetting === null) await tx.query("select set_config('doorbell.tenant_id', $1, true)", [tenant]);
+  else
+    await tx.query("select set_config('doorbell.tenant_id', $1, true), set_config($2, $1, true)", [
+      tenant,
+      tenantSetting,
+    ]);
+}
+
+export type JobState = "queued" | "claimed" | "waiting" | "done" | "failed" | "cancelled" | "discarded";
+
+/** A job as it is shown: all of its row, from whichever table it is in. */
+export interface JobRow {
+  readonly tenant_id: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly lane: string;
+  readonly state: JobState;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly created_at: Date;
+  readonly run_after: Date;
+  readonly claimed_by: string | null;
+  readonly claimed_at: Date | null;
+  readonly lease_until: Date | null;
+  readonly payload: unknown;
+  readonly object_key: string | null;
+  readonly object_sha256: string | null;
+  readonly object_size: number | null;
+  readonly idempotency_key: string | null;
+  readonly traceparent: string | null;
+  readonly last_error: string | null;
+  readonly error_code: string | null;
+  readonly fingerprint: string | null;
+  readonly result: unknown;
+  readonly finished_at: Date | null;
+}
+
+/** Null when this tenant has no such job. Under the tenant's clamp. */
+export async function getJob(tx: Tx, tenant: string, id: string): Promise<JobRow | null> {
+  const [row] = await tx.query<JobRow>(
+    "select * from doorbell.all_jobs where tenant_id = $1 and id = ($2::text)::uuid",
+    [tenant, id],
+  );
+  return row ?? null;
+}
+
+export interface JobFilter {
+  readonly state?: JobState;
+  readonly kind?: string;
+  readonly objectKey?: string;
+  readonly fingerprint?: string;
+  /** Created at or after. */
+  readonly since?: Date;
+  /** Only ids below this one: the last of the page before. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+/** Newest first, in one total order: by id, which for UUID v7 is the order of creation. Under the tenant's clamp. */
+export function listJobs(tx: Tx, tenant: string, filter: JobFilter): Promise<readonly JobRow[]> {
+  return tx.query<JobRow>(
+    `select * from doorbell.all_jobs
+      where tenant_id = $1 and ($2::text is null or state = $2) and ($3::text is null or kind = $3)
+        and ($4::text is null or object_key = $4) and ($5::text is null or fingerprint = $5)
+        and ($6::text is null or created_at >= ($6::text)::timestamptz) and ($7::text is null or id < ($7::text)::uuid)
+      order by id desc limit ($8::text)::int`,
+    [
+      tenant,
+      filter.state ?? null,
+      filter.kind ?? null,
+      filter.objectKey ?? null,
+      filter.fingerprint ?? null,
+      filter.since?.toISOString() ?? null,
+      filter.before ?? null,
+      String(filter.limit),
+    ],
+  );
+}
+
+/** The newest job of each kind with this object. Under the tenant's clamp. */
+export function newestByObject(
+  tx: Tx,
+  tenant: string,
+  objectKey: string,
+  kind: string | null,
+): Promise<readonly JobRow[]> {
+  return tx.query<JobRow>(
+    `select distinct on (kind) * from doorbell.all_jobs
+      where tenant_id = $1 and object_key = $2 and ($3::text is null or kind = $3) order by kind, id desc`,
+    [tenant, objectKey, kind],
+  );
+}
+
+export interface StoryLine {
+  readonly at: Date;
+  readonly attempt: number;
+  readonly what: "job" | "attempt" | "log" | "effect";
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly stage: string | null;
+  readonly message: string;
+  readonly fields: Record<string, unknown> | null;
+}
+
+/** Everything about one job in order of time; empty when this tenant has no such job. Under the tenant's clamp. */
+export function story(tx: Tx, tenant: string, id: string): Promise<readonly StoryLine[]> {
+  return tx.query<StoryLine>("select * from doorbell.story($1, ($2::text)::uuid)", [tenant, id]);
+}
+
+export type CancelAnswer = "cancelled" | "final" | "not_found";
+
+export async function cancel(tx: Tx, tenant: string, id: string, reason: string | null): Promise<CancelAnswer> {
+  const [row] = await tx.query<{ cancel: CancelAnswer }>("select doorbell.cancel($1, ($2::text)::uuid, $3)", [
+    tenant,
+    id,
+    reason,
+  ]);
+  return row?.cancel ?? "not_found";
+}
+
+export interface ReplayAnswer {
+  readonly id: string;
+  readonly answer: "replayed" | "open" | "not_found";
+}
+
+export function replay(tx: Tx, tenant: string, ids: readonly string[]): Promise<readonly ReplayAnswer[]> {
+  return tx.query<ReplayAnswer>(
+    "select * from doorbell.replay($1, array(select jsonb_array_elements_text(($2::text)::jsonb)::uuid))",
+    [tenant, JSON.stringify(ids)],
+  );
+}
+
+/** The ids that were among the dead letters, and are discarded now. */
+export async function discard(
+  tx: Tx,
+  tenant: string,
+  ids: readonly string[],
+  reason: string,
+  actor: string,
+): Promise<readonly string[]> {
+  const rows = await tx.query<{ id: string }>(
+    "select d as id from doorbell.discard($1, array(select jsonb_array_elements_text(($2::text)::jsonb)::uuid), $3, $4) d",
+    [tenant, JSON.stringify(ids), reason, actor],
+  );
+  return rows.map((row) => row.id);
+}
