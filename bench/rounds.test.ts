@@ -67,6 +67,12 @@ describe("ratios", () => {
     expect(ratios(await run(row, 3))).toEqual({ "process/graphile-worker": 3, "process-100/graphile-worker": 1 });
   });
 
+  it("are missing where no round has the figure", async () => {
+    const row = { ...rowOf(caseOf("doorbell", "", [1]), caseOf("pg-boss", "", [1])), name: "other" };
+    const comparisons = [{ name: "cpu", figure: "cpuUs", better: "lower" as const, ours: "", theirs: "" }];
+    expect(ratios(await run({ ...row, comparisons }, 1))).toEqual({});
+  });
+
   it("leave out a contender that failed", async () => {
     expect(ratios(await run(rowOf(caseOf("doorbell", "", [1]), caseOf("pg-boss", "", [])), 1))).toEqual({});
   });

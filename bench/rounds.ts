@@ -19,23 +19,26 @@ export interface Progress {
   failed(error: string): void;
 }
 
-/** Measures every case `rounds` times. A case that fails is not tried again, and stops nobody else. */
+/** Measures every case `rounds` times. A case that fails is not tried again, and stops nobody else. Throws on `signal`. */
 export async function measureRounds(
   cases: readonly Pick<CaseResult, "row" | "case">[],
   rounds: number,
   measure: (row: Row, oneCase: Case) => Promise<Figures>,
   progress: Progress,
+  signal?: AbortSignal,
 ): Promise<readonly CaseResult[]> {
   const results = cases.map((entry) => ({ ...entry, rounds: [] as Figures[], error: null as string | null }));
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? results : results.toReversed();
     for (const result of order.filter(({ error }) => error === null)) {
+      signal?.throwIfAborted();
       progress.began(round, result.row, result.case);
       try {
         const figures = await measure(result.row, result.case);
         result.rounds.push(figures);
         progress.measured(result.row, figures);
       } catch (error) {
+        signal?.throwIfAborted();
         result.error = error instanceof Error ? error.message : String(error);
         progress.failed(result.error);
       }
@@ -47,10 +50,10 @@ export async function measureRounds(
 /** The median over the rounds of each figure. */
 export function medians({ rounds }: Pick<CaseResult, "rounds">): Figures {
   const names = Object.keys(rounds[0] ?? {});
-  return Object.fromEntries(names.map((name) => [name, median(rounds.map((figures) => figureOf(figures, name)))]));
+  return Object.fromEntries(names.map((name) => [name, median(rounds.flatMap((figures) => figures[name] ?? []))]));
 }
 
-/** The ratios by key: of each comparison, the median over the rounds of the ratio within a round. */
+/** The ratios by key: of each comparison, the median over the rounds of the ratio within a round. Failed cases have none. */
 export function ratios(results: readonly CaseResult[]): Readonly<Record<string, number>> {
   const found: Record<string, number> = {};
   const finished = results.filter(({ error }) => error === null);
@@ -61,26 +64,22 @@ export function ratios(results: readonly CaseResult[]): Readonly<Record<string, 
       if (ours === undefined) continue;
       for (const theirs of inRow) {
         if (theirs.case.contender === "doorbell" || theirs.case.variant !== comparison.theirs) continue;
-        const key = `${comparison.name}/${theirs.case.contender}`;
-        found[key] = median(ratiosByRound(ours.rounds, theirs.rounds, comparison));
+        const byRound = ratiosByRound(ours.rounds, theirs.rounds, comparison);
+        if (byRound.length > 0) found[`${comparison.name}/${theirs.case.contender}`] = median(byRound);
       }
     }
   }
   return found;
 }
 
+/** Empty where the figure is not to be had, as processor time on some systems. */
 function ratiosByRound(
   ours: readonly Figures[],
   theirs: readonly Figures[],
   { figure, better }: Comparison,
 ): readonly number[] {
-  return ours.map((figures, round) =>
-    advantage(figureOf(figures, figure), figureOf(theirs[round] ?? {}, figure), better),
-  );
-}
-
-function figureOf(figures: Figures, name: string): number {
-  const value = figures[name];
-  if (value === undefined || !Number.isFinite(value)) throw new Error(`a round without the figure ${name}`);
-  return value;
+  return ours.flatMap((figures, round) => {
+    const [our, their] = [figures[figure], theirs[round]?.[figure]];
+    return our === undefined || their === undefined ? [] : advantage(our, their, better);
+  });
 }

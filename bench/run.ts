@@ -37,16 +37,24 @@ async function main(options: BenchOptions): Promise<void> {
   const node = await installContenders(say);
   say("starting Postgres …");
   const hall = await openHall({ contenders: options.contenders, node, serverUrl: options.serverUrl, logFolder });
+  const interruption = new AbortController();
   const closeOnce = once(() => hall.close());
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => void closeOnce().finally(() => process.exit(exitCodes.interrupted)));
+    process.on(signal, () => {
+      interruption.abort(new Error("interrupted"));
+      process.exitCode = exitCodes.interrupted;
+      void closeOnce();
+    });
   }
   try {
     const conditions = await readConditions(hall, node, startedAt, options);
     const cases = options.rows.flatMap((row) => casesOf(row, options).map((oneCase) => ({ row, case: oneCase })));
     const progress = showProgress(cases.length * options.rounds);
-    const results = await measureRounds(cases, options.rounds, hall.measure, progress);
+    const results = await measureRounds(cases, options.rounds, hall.measure, progress, interruption.signal);
     publish(makeReport(conditions, results), options);
+  } catch (error) {
+    if (!interruption.signal.aborted) throw error;
+    say("interrupted");
   } finally {
     await closeOnce();
   }
@@ -58,7 +66,9 @@ function casesOf(row: Row, { quick, contenders }: BenchOptions): readonly Case[]
 
 async function readConditions(hall: Hall, node: string, startedAt: string, options: BenchOptions): Promise<Conditions> {
   const { quick, rounds, contenders } = options;
-  const described = contenders.map(async (name) => [name, await hall.describe(name)] as const);
+  // One that cannot even say who it is fails in its rows, where it is told.
+  const unknown = { version: "unknown", settings: [] };
+  const described = contenders.map(async (name) => [name, await hall.describe(name).catch(() => unknown)] as const);
   return {
     startedAt,
     quick,

@@ -33,17 +33,18 @@ export interface Server {
   /** Fresh statistics in this database, and no dirty page left in the server. */
   settleDatabase(databaseUrl: string): Promise<void>;
   sample(): Promise<MachineSample>;
-  /** Drops the contenders' databases, and stops the server if it was started here. */
+  /** Leaves nothing behind: the contenders' databases go, and the server with its folder if it was started here. */
   stop(): Promise<void>;
 }
 
 /** Starts the embedded server, or connects to `url`, which must be a superuser's. */
 export async function openServer(url: string | undefined, contenders: readonly ContenderName[]): Promise<Server> {
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const embedded =
-    url === undefined ? await startEmbeddedPostgres({ dataDir, flags }) : null;
+  const embedded = url === undefined ? await startEmbeddedPostgres({ dataDir, flags }) : null;
   const serverUrl = new URL(url ?? embedded?.url ?? "");
   const superuser = new pg.Client(serverUrl.href);
+  // Interrupted, the bench stops the server under whatever is going on: a query that fails tells its caller.
+  superuser.on("error", () => {});
   await superuser.connect();
   const postmaster = postmasterOf(await one<number>(superuser, "select pg_backend_pid()"));
   const drop = (contender: ContenderName): Promise<unknown> =>
@@ -78,7 +79,7 @@ export async function openServer(url: string | undefined, contenders: readonly C
       walBytes: Number(await one<string>(superuser, "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")),
     }),
     stop: async () => {
-      for (const contender of contenders) await drop(contender);
+      if (embedded === null) for (const contender of contenders) await drop(contender);
       await superuser.end();
       if (embedded === null) return;
       await embedded.stop();

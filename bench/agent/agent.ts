@@ -35,7 +35,7 @@ export function spawnAgent({ node, contender, databaseUrl, logPath }: AgentOptio
   const child = fork(entry, [contender, databaseUrl], {
     execPath: node,
     execArgv: ["--conditions=doorbell-source", "--disable-warning=ExperimentalWarning"],
-    env: { ...process.env, NODE_OPTIONS: "", NODE_ENV: "production" },
+    env: { ...process.env, NODE_OPTIONS: "" },
     stdio: ["ignore", log, log, "ipc"],
   });
   closeSync(log);
@@ -55,6 +55,9 @@ function runPart<Result>(
   onMark: (label: string) => void,
   logPath: string,
 ): Promise<Result> {
+  if (!child.connected) {
+    return Promise.reject(new Error(`${request.part}: the contender's process has ended: ${lastLine(logPath)}`));
+  }
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void => finish(() => reject(new Error(`${request.part}: ${reason}`)));
     const onMessage = (message: AgentMessage): void => {

@@ -10,6 +10,8 @@ import type { AgentMessage, RunMessage } from "./messages.ts";
 const [contenderName, databaseUrl] = argv.slice(2) as [ContenderName, string];
 const parts = new Map([describePart, schemaPart, ...rows.flatMap((row) => row.parts)].map((part) => [part.name, part]));
 const contender = loadContender(contenderName);
+// A system that cannot be loaded fails every part that is asked for, with its own error.
+contender.catch(() => {});
 
 function say(message: AgentMessage): void {
   process.send?.(message);

@@ -1,11 +1,96 @@
-// Doorbell itself, everything at its defaults: its own binary's way of migrating, a login that forced row-level security
-// binds, history kept, and the worker that its users run.
+// Doorbell itself with everything at its defaults: a login that forced row-level security binds, history kept, and the
+// worker that its users run.
 
 import { createHash } from "node:crypto";
-import { createDoorbell, defineJob, type Doorbell, fromPg, handle } from "doorbell-jobs";
+import { createDoorbell, defineJob, type Doorbell, fromPg, handle, migrate } from "doorbell-jobs";
 import pg from "pg";
-import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
 import { monotonicMs } from "../clock.ts";
+import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
 
 const login = "doorbell_bench";
 const noop = defineJob({ kind: "noop" });
+
+/** Migrates as the superuser, and makes a login that has the roles of both tiers and no right beyond them. */
+async function install(databaseUrl: string): Promise<void> {
+  const superuser = new pg.Client(databaseUrl);
+  await superuser.connect();
+  await migrate(superuser);
+  const { rowCount } = await superuser.query("select from pg_roles where rolname = $1", [login]);
+  const verb = rowCount === 0 ? "create" : "alter";
+  await superuser.query(
+    `${verb} role ${login} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`,
+  );
+  await superuser.query(`grant doorbell_web, doorbell_worker to ${login}`);
+  await superuser.end();
+}
+
+/** The same in every process, and known only to whoever has the superuser's URL anyway. */
+function passwordFor(databaseUrl: string): string {
+  return createHash("sha256").update(databaseUrl).digest("hex");
+}
+
+function loginUrl(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.username = login;
+  url.password = passwordFor(databaseUrl);
+  return url.href;
+}
+
+function open(databaseUrl: string): Promise<Doorbell> {
+  return createDoorbell({ databaseUrl: loginUrl(databaseUrl) });
+}
+
+async function openProducer(databaseUrl: string): Promise<Producer> {
+  const doorbell = await open(databaseUrl);
+  /** The application's own connections, of which Doorbell knows nothing. */
+  const application = new pg.Pool({ connectionString: loginUrl(databaseUrl) });
+  return {
+    enqueue: async ({ tenant, number }) => {
+      await doorbell.enqueue(noop, { n: number }, { tenant });
+    },
+    enqueueMany: async (jobs) => {
+      await doorbell.enqueueMany(jobs.map(toItem));
+    },
+    enqueueInTransaction: async ({ tenant, number }, { ring }) => {
+      const client = await application.connect();
+      await client.query("begin");
+      const receipt = await doorbell.enqueue(noop, { n: number }, { tenant, tx: fromPg(client) });
+      await client.query("commit");
+      const committedAt = monotonicMs();
+      client.release();
+      if (ring) await receipt.ring();
+      return committedAt;
+    },
+    close: async () => {
+      await application.end();
+      await doorbell.close();
+    },
+  };
+}
+
+function toItem({ tenant, number }: BenchJob): { job: typeof noop; payload: { n: number }; tenant: string } {
+  return { job: noop, payload: { n: number }, tenant };
+}
+
+async function openConsumer(databaseUrl: string, onStart: (jobNumber: number) => void): Promise<Consumer> {
+  const doorbell = await open(databaseUrl);
+  const worker = doorbell.worker([handle(noop, async (job) => onStart((job.payload as { n: number }).n))]);
+  return {
+    start: () => worker.start(),
+    stop: async () => {
+      await worker.drain();
+      await doorbell.close();
+    },
+  };
+}
+
+export const doorbell: Contender = {
+  name: "doorbell",
+  version: "0.1.0",
+  settings: [{ name: "all", value: "defaults; forced row-level security, history kept", source: "–" }],
+  unsettledSql: "select exists (select from doorbell.jobs)",
+  doneSql: "select count(*)::int from doorbell.job_history where state = 'done'",
+  install,
+  openProducer,
+  openConsumer,
+};

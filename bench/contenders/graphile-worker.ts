@@ -69,7 +69,11 @@ function contenderWith(name: string, localQueueSize: number, sizeSource: string)
       { name: "maxPoolSize", value: "25", source: performancePage },
       { name: "localQueue.size", value: `${localQueueSize}`, source: sizeSource },
       { name: "completeJobBatchDelay, failJobBatchDelay", value: "0", source: performancePage },
-      { name: "bulk enqueue", value: "graphile_worker.add_jobs in SQL", source: "worker.graphile.org/docs/sql-add-job" },
+      {
+        name: "bulk enqueue",
+        value: "graphile_worker.add_jobs in SQL",
+        source: "worker.graphile.org/docs/sql-add-job",
+      },
       { name: "log", value: "off", source: "ours: it would write a line for every job" },
     ],
     unsettledSql: "select exists (select from graphile_worker._private_jobs)",

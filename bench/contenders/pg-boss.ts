@@ -56,7 +56,11 @@ export const pgBoss: Contender = {
   name: "pg-boss",
   version: installedVersion("pg-boss"),
   settings: [
-    { name: "batchSize", value: "2000", source: `${workersPage}; the page names no size: best of 100, 500, 1000, 2000` },
+    {
+      name: "batchSize",
+      value: "2000",
+      source: `${workersPage}; the page names no size: best of 100, 500, 1000, 2000`,
+    },
     { name: "localConcurrency", value: "2", source: `${workersPage}; best of 1, 2, 4` },
     { name: "burstWhenBatchFull", value: "true", source: workersPage },
     { name: "pollingIntervalSeconds", value: "0.5, the least allowed", source: workersPage },

@@ -30,7 +30,7 @@ export interface Limits {
   readonly xmlElements: number;
   /** MIME parts of one e-mail, the containers included. */
   readonly emailParts: number;
-  /** Nesting of MIME parts and of forwarded messages. */
+  /** Nesting of MIME parts, and of forwarded messages in each other. A signed mail with pictures in its text has 4. */
   readonly emailDepth: number;
   /** Header bytes of all MIME parts together. */
   readonly emailHeaderBytes: number;
@@ -50,7 +50,7 @@ export const DEFAULT_LIMITS: Limits = {
   xmlDepth: 60,
   xmlElements: 200_000,
   emailParts: 20,
-  emailDepth: 3,
+  emailDepth: 8,
   emailHeaderBytes: 256 * 1024,
 };
 

@@ -25,6 +25,8 @@ const SENTENCES = {
 /** The stable codes of a refusal; stored with the document and shown to its sender. */
 export type RejectionCode = keyof typeof SENTENCES;
 
+export const REJECTION_CODES = Object.keys(SENTENCES) as readonly RejectionCode[];
+
 /** Thrown anywhere inside the reader when the document itself is at fault. */
 export class RejectedDocument extends Error {
   readonly code: RejectionCode;

@@ -7,7 +7,7 @@ import { DoorbellError } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import { assertStorableText, toStorableJson } from "../core/json.ts";
 import { requireTenant } from "../core/tenant.ts";
-import type { StoredObject } from "../objects/driver.ts";
+import type { StoredObject } from "../objects/bucket.ts";
 import type { EnqueueRow } from "../store/jobs.ts";
 
 export interface EnqueueOptions {

@@ -4,8 +4,8 @@
  */
 
 import { sha256Hex } from "./hash.ts";
-import { scrubSecrets } from "./scrub.ts";
-import { CUT_MARKER, cutToBytes, replaceUnstorable } from "./text.ts";
+import { safeText } from "./scrub.ts";
+import { cutRoughly, cutToBytes } from "./text.ts";
 
 /** A readable record of something thrown. Every field is storable text, scrubbed and bounded. */
 export interface Failure {
@@ -59,7 +59,7 @@ function describeObject(thrown: object): Failure {
   const stack = framesOf(thrown);
   return {
     name: nameOf(thrown),
-    ...(typeof code === "string" || typeof code === "number" ? { code: clean(String(code), NAME_MAX_BYTES) } : {}),
+    ...(typeof code === "string" || typeof code === "number" ? { code: safeText(String(code), NAME_MAX_BYTES) } : {}),
     message: messageWithCauses(thrown),
     ...(stack === null ? {} : { stack }),
   };
@@ -79,7 +79,7 @@ function messageWithCauses(thrown: object): string {
     text += `; caused by ${nameOf(next)}: ${messageOf(next) ?? "(no message)"}`;
     next = causeOf(next);
   }
-  return clean(text, MESSAGE_MAX_BYTES);
+  return safeText(text, MESSAGE_MAX_BYTES);
 }
 
 /** The cause of an error, or the first of the errors it gathers (AggregateError, as a failed connect throws it). */
@@ -99,10 +99,10 @@ function messageOf(thrown: object): string | null {
 
 function nameOf(thrown: object): string {
   const own = read(thrown, "name");
-  if (typeof own === "string" && own !== "") return clean(own, NAME_MAX_BYTES);
+  if (typeof own === "string" && own !== "") return safeText(own, NAME_MAX_BYTES);
   const made = read(thrown, "constructor");
   const name = isReadable(made) ? read(made, "name") : undefined;
-  return typeof name === "string" && name !== "" ? clean(name, NAME_MAX_BYTES) : typeOf(thrown);
+  return typeof name === "string" && name !== "" ? safeText(name, NAME_MAX_BYTES) : typeOf(thrown);
 }
 
 /** The frames of the stack without the message above them, which may be enormous; all of it where no frame is found. */
@@ -111,13 +111,13 @@ function framesOf(thrown: object): string | null {
   if (typeof stack !== "string" || stack === "") return null;
   const firstFrame = stack.indexOf("\n    at ");
   const frames = firstFrame === -1 ? stack : stack.slice(firstFrame + 1);
-  return clean(frames, STACK_MAX_BYTES);
+  return safeText(frames, STACK_MAX_BYTES);
 }
 
 function describePrimitive(thrown: unknown): string {
   if (thrown === undefined || thrown === null) return `${thrown} was thrown`;
-  if (typeof thrown !== "string") return clean(`${typeof thrown} ${String(thrown)} was thrown`, MESSAGE_MAX_BYTES);
-  return thrown.trim() === "" ? "an empty string was thrown" : clean(thrown, MESSAGE_MAX_BYTES);
+  if (typeof thrown !== "string") return safeText(`${typeof thrown} ${String(thrown)} was thrown`, MESSAGE_MAX_BYTES);
+  return thrown.trim() === "" ? "an empty string was thrown" : safeText(thrown, MESSAGE_MAX_BYTES);
 }
 
 function typeOf(value: unknown): string {
@@ -135,19 +135,4 @@ function read(from: object, key: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Storable, scrubbed, cut: in an order that never shows half of a secret and never works on the whole of a huge text. */
-function clean(text: string, maxBytes: number): string {
-  const rough = cutRoughly(text, 4 * maxBytes);
-  const scrubbed = scrubSecrets(replaceUnstorable(rough));
-  return cutToBytes(rough === text ? scrubbed : `${scrubbed}${CUT_MARKER}`, maxBytes);
-}
-
-/** At most `maxUnits` UTF-16 units, cut at white space where there is some: a pattern does not recognise half a token. */
-function cutRoughly(text: string, maxUnits: number): string {
-  if (text.length <= maxUnits) return text;
-  const head = text.slice(0, maxUnits);
-  const lastSpace = Math.max(head.lastIndexOf(" "), head.lastIndexOf("\n"));
-  return lastSpace > maxUnits / 2 ? head.slice(0, lastSpace) : head;
 }

@@ -4,6 +4,8 @@
  * A net under careful code, not a substitute for it: a secret with no name beside it cannot be recognised.
  */
 
+import { CUT_MARKER, cutRoughly, cutToBytes, replaceUnstorable } from "./text.ts";
+
 const HIDDEN = "[redacted]";
 
 const SECRET_WORD =
@@ -36,6 +38,16 @@ export function scrubSecrets(text: string): string {
   let scrubbed = text;
   for (const [pattern, replacement] of PATTERNS) scrubbed = scrubbed.replace(pattern, replacement);
   return scrubbed;
+}
+
+/**
+ * The text as it may be stored and shown: storable, scrubbed, in at most `maxBytes` bytes. In an order that never shows
+ * half of a secret and never works on the whole of a huge text.
+ */
+export function safeText(text: string, maxBytes: number): string {
+  const rough = cutRoughly(text, 4 * maxBytes);
+  const scrubbed = scrubSecrets(replaceUnstorable(rough));
+  return cutToBytes(rough === text ? scrubbed : `${scrubbed}${CUT_MARKER}`, maxBytes);
 }
 
 /** Tells whether a field of this name is taken for a secret, whatever its value. */

@@ -40,3 +40,14 @@ export function cutToBytes(text: string, maxBytes: number, marker: string = CUT_
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.toString("utf8", 0, end) + marker;
 }
+
+/**
+ * At most `maxUnits` UTF-16 units, without encoding the whole: for the first, cheap cut of text that may be enormous.
+ * Cut at white space where there is some, because a pattern does not recognise half a token.
+ */
+export function cutRoughly(text: string, maxUnits: number): string {
+  if (text.length <= maxUnits) return text;
+  const head = text.slice(0, maxUnits);
+  const lastSpace = Math.max(head.lastIndexOf(" "), head.lastIndexOf("\n"));
+  return lastSpace > maxUnits / 2 ? head.slice(0, lastSpace) : head;
+}

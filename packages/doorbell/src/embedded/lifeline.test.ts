@@ -50,7 +50,7 @@ function guardsOf(serverPid: number): readonly number[] {
   return family.flatMap(([pid]) => (pid === undefined || pid === serverPid ? [] : [pid]));
 }
 
-const soon = { timeout: 5_000, interval: 20 };
+const soon = { timeout: 10_000, interval: 20 };
 
 it("ends a server whose starter is killed with SIGKILL, and removes its folder", async () => {
   const { parent, exited, dataDir, serverPid } = await startElsewhere(waitProgram);
@@ -64,7 +64,8 @@ it("ends a server whose starter is killed with SIGKILL, and removes its folder",
 it("leaves nothing of a starter that is killed with SIGKILL while it makes the cluster", async () => {
   const { parent, exited } = spawnStarter(waitProgram);
   const ofServer = () => readdirSync(scratch).filter((name) => name.startsWith("doorbell-postgres-"));
-  const initdbIsWriting = () => ofServer().some((name) => readdirSync(join(scratch, name)).length > 1);
+  const initdbIsWriting = () =>
+    ofServer().some((name) => readdirSync(join(scratch, name), { recursive: true }).length > 20);
   await vi.waitUntil(initdbIsWriting, soon);
   parent.kill("SIGKILL");
   await exited;

@@ -19,7 +19,7 @@ export interface TetheredCommand {
   unref(): void;
 }
 
-export interface TetherOptions {
+interface TetherOptions {
   readonly user: ServerUser;
   /** An open file descriptor for what the command prints. */
   readonly logFd: number;

@@ -41,8 +41,8 @@ export function copyPackage(packageDir: string, parent: string): string {
   const staged = mkdtempSync(`${copy}.new-`);
   try {
     cpSync(join(packageDir, "native"), join(staged, "native"), { recursive: true, verbatimSymlinks: true });
+    spawnSync("chmod", ["-R", "u+w,a+rX", staged]);
     createMissingLinks(staged);
-    spawnSync("chmod", ["-R", "a+rX", staged]);
     // What is there is incomplete, or we would not be here: a cleaner of temporary files has been at it.
     rmSync(copy, { recursive: true, force: true });
     renameSync(staged, copy);

@@ -41,11 +41,20 @@ export async function stopPostmaster(clusterDir: string, pid: number): Promise<v
     const deadline = performance.now() + stopPatienceMs;
     while (performance.now() < deadline) {
       if (getPostmaster(clusterDir)?.pid !== pid) return;
-      process.kill(pid, signal);
+      sendSignal(pid, signal);
       await delay(stopPollMs);
     }
   }
   throw new Error(`embedded postgres: server process ${pid} on ${clusterDir} does not end, not even by SIGKILL`);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It may have ended since we looked.
+    if (commandLineOf(pid) !== null) throw error;
+  }
 }
 
 /** Whether the server of this very process id accepts connections, and not one that left its lock file behind. */
@@ -68,7 +77,7 @@ function getPostmaster(clusterDir: string): Postmaster | null {
  */
 function removeStrayLock(clusterDir: string): void {
   const lock = readLock(clusterDir);
-  // An empty one is just being written. One that changes between the two looks belongs to a server that just starts.
+  // An empty one is being written; one that changes between two looks belongs to a server that has just started.
   if (lock === "" || getPostmaster(clusterDir) !== null || readLock(clusterDir) !== lock) return;
   rmSync(lockPath(clusterDir), { force: true });
 }

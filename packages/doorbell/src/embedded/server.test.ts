@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -6,11 +7,14 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./index.ts";
+import { chooseServerUser } from "./os-user.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "embedded-test-"));
 // Where the server's user, who is not root, can go.
 chmodSync(scratch, 0o755);
 const flags = ["-c", "fsync=off"];
+// For the tests that do not need a cluster of their own: to make one takes longer than all the rest.
+const dataDir = join(scratch, "data");
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -61,10 +65,40 @@ describe("a server without a data directory", () => {
       ),
     ).toEqual({ encoding: "UTF8", upper: "BLÅBÆR €", length: 1, fsync: "on" });
   });
+});
+
+describe("a server with a data directory", () => {
+  it("finds its data again, also when a crash left a lock that names a process of somebody else", async () => {
+    const logFile = join(scratch, "kept.log");
+    const first = await startEmbeddedPostgres({ dataDir, flags, logFile });
+    await query(first, "create table note as select 'still here' as text");
+    await first.stop();
+    expect(readFileSync(logFile, "utf8")).toContain("database system is ready to accept connections");
+
+    // Of the server's user, as Postgres itself disregards processes that it may not signal.
+    const stranger = spawn("sleep", ["60"], { ...chooseServerUser(null), stdio: "ignore" });
+    try {
+      writeFileSync(join(first.dataDir, "pgdata", "postmaster.pid"), `${stranger.pid}\n${first.dataDir}/pgdata\n`);
+      await using second = await startEmbeddedPostgres({ dataDir, flags });
+      expect(second.dataDir).toBe(first.dataDir);
+      expect(await query(second, "select text from note")).toEqual({ text: "still here" });
+      expect(stranger.exitCode ?? stranger.signalCode).toBe(null);
+    } finally {
+      stranger.kill();
+    }
+  });
+
+  it("is refused to a second start while the first runs, and the first goes on", async () => {
+    await using server = await startEmbeddedPostgres({ dataDir, flags });
+    await expect(startEmbeddedPostgres({ dataDir, flags })).rejects.toThrow(
+      new RegExp(`is in use by server process \\d+, started by process ${process.pid}, which is alive`),
+    );
+    expect(await query(server, "select 1 as one")).toEqual({ one: 1 });
+  });
 
   it("quotes the server when it refuses a flag", async () => {
-    const start = startEmbeddedPostgres({ flags: ["-c", "work_mem=plenty"] });
-    await expect(start).rejects.toThrow(/did not start[\s\S]*FATAL: +invalid value for parameter "work_mem": "plenty"/);
+    const start = startEmbeddedPostgres({ dataDir, flags: ["-c", "work_mem=plenty"] });
+    await expect(start).rejects.toThrow(/did not start.*FATAL: +invalid value for parameter "work_mem": "plenty"/s);
   });
 
   it("quotes the server when the port that was asked for is taken", async () => {
@@ -72,15 +106,16 @@ describe("a server without a data directory", () => {
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
     try {
-      await expect(startEmbeddedPostgres({ port })).rejects.toThrow(`port ${port}`);
-      await expect(startEmbeddedPostgres({ port })).rejects.toThrow("Address already in use");
+      await expect(startEmbeddedPostgres({ dataDir, port })).rejects.toThrow(
+        new RegExp(`did not start on port ${port}.*Address already in use`, "s"),
+      );
     } finally {
       other.close();
     }
   });
 
   it("builds URLs for other databases and users", async () => {
-    await using server = await startEmbeddedPostgres({ flags });
+    await using server = await startEmbeddedPostgres({ dataDir, flags });
     expect(server.urlFor("app 1", "doorbell_web")).toBe(`postgres://doorbell_web@127.0.0.1:${server.port}/app%201`);
     await query(server, 'create database "app 1"');
     await query(server, "create role doorbell_web login");
@@ -90,35 +125,10 @@ describe("a server without a data directory", () => {
       who: "doorbell_web",
     });
   });
-});
-
-describe("a server with a data directory", () => {
-  it("finds its data again, also when a crash left a lock that names a process of somebody else", async () => {
-    const dataDir = join(scratch, "kept");
-    const logFile = join(scratch, "kept.log");
-    const first = await startEmbeddedPostgres({ dataDir, flags, logFile });
-    await query(first, "create table note as select 'still here' as text");
-    await first.stop();
-    expect(readFileSync(logFile, "utf8")).toContain("database system is ready to accept connections");
-
-    writeFileSync(join(first.dataDir, "pgdata", "postmaster.pid"), `${process.pid}\n${first.dataDir}/pgdata\n`);
-    await using second = await startEmbeddedPostgres({ dataDir, flags });
-    expect(second.dataDir).toBe(first.dataDir);
-    expect(await query(second, "select text from note")).toEqual({ text: "still here" });
-  });
-
-  it("is refused to a second start while the first runs, and the first goes on", async () => {
-    const dataDir = join(scratch, "busy");
-    await using server = await startEmbeddedPostgres({ dataDir, flags });
-    await expect(startEmbeddedPostgres({ dataDir, flags })).rejects.toThrow(
-      new RegExp(`is in use by server process \\d+, started by process ${process.pid}, which is alive`),
-    );
-    expect(await query(server, "select 1 as one")).toEqual({ one: 1 });
-  });
 
   it("goes to one of several starts at the same time, and the others are told so", async () => {
-    const dataDir = join(scratch, "contended");
-    const starts = await Promise.allSettled([1, 2, 3].map(() => startEmbeddedPostgres({ dataDir, flags })));
+    const fresh = join(scratch, "contended");
+    const starts = await Promise.allSettled([1, 2, 3].map(() => startEmbeddedPostgres({ dataDir: fresh, flags })));
     const servers = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
     const refusals = starts.flatMap((start) => (start.status === "rejected" ? [String(start.reason)] : []));
     try {
@@ -130,10 +140,10 @@ describe("a server with a data directory", () => {
   });
 
   it("is refused when it holds files but no cluster, and they stay", async () => {
-    const dataDir = join(scratch, "foreign");
-    mkdirSync(join(dataDir, "pgdata"), { recursive: true });
-    writeFileSync(join(dataDir, "pgdata", "thesis.txt"), "years of work");
-    await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow("no Postgres cluster");
-    expect(readFileSync(join(dataDir, "pgdata", "thesis.txt"), "utf8")).toBe("years of work");
+    const foreign = join(scratch, "foreign");
+    mkdirSync(join(foreign, "pgdata"), { recursive: true });
+    writeFileSync(join(foreign, "pgdata", "thesis.txt"), "years of work");
+    await expect(startEmbeddedPostgres({ dataDir: foreign })).rejects.toThrow("no Postgres cluster");
+    expect(readFileSync(join(foreign, "pgdata", "thesis.txt"), "utf8")).toBe("years of work");
   });
 });

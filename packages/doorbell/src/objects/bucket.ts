@@ -188,7 +188,7 @@ async function collect(source: ObjectSource, maxBytes: number, key: string): Pro
     if (size > maxBytes) throw tooLarge();
     chunks.push(new Uint8Array(chunk));
   }
-  return new Uint8Array(Buffer.concat(chunks, size));
+  return Buffer.concat(chunks, size);
 }
 
 function shown(key: string): string {

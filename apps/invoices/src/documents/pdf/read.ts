@@ -27,7 +27,7 @@ export async function readPdf(bytes: Uint8Array, limits: PdfLimits): Promise<Pdf
   refuseOversizedPdfPictures(bytes, limits.pictureBytes);
   const opening = getDocument({
     // pdf.js takes the buffer over, so it gets a copy.
-    data: bytes.slice(),
+    data: new Uint8Array(bytes),
     verbosity: 0,
     isEvalSupported: false,
     useSystemFonts: false,

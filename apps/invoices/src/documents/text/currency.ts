@@ -8,7 +8,7 @@ import type { Candidate } from "./candidate.ts";
 
 const SIGNS: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
 const SIGN_BY_NUMBER = /[€£](?=\s?-?\s?\d)|(?<=\d\s?)[€£]/gu;
-const CODE_BY_NUMBER = /(?<![\p{L}\d])([A-Z]{3})(?=\s?-?\d)|(?<=\d\s?)([A-Z]{3})(?![\p{L}\d])/gu;
+const CODE_BY_NUMBER = /(?<![\p{L}\d])([A-Z]{3})(?=\s{0,3}-?\d)|(?<=\d\s{0,3})([A-Z]{3})(?![\p{L}\d])/gu;
 const CODE_BY_WORD = /(?:currency|währung|devise|valuta|munt)\b[^A-Z]{0,20}(?:[A-Z]{4,12}\s\(?)?([A-Z]{3})(?![\p{L}\d])/giu;
 /** Codes that are common words in capitals, and so mean nothing beside a number. */
 const WORDS = new Set(["ALL", "CUP", "MOP", "TOP", "TRY"]);

@@ -39,11 +39,8 @@ export function readTextFields(lines: readonly Line[]): TextReading {
     seller: choose(sellerCandidates(lines, buyer?.value ?? null)),
     buyer,
   };
-  const findings = CORE_FIELDS.flatMap((field) => doubtsAbout(field, choices[field] ?? null));
-  return {
-    invoice: invoiceOf(choices),
-    findings: days.orderAssumed ? [...findings, DAY_ORDER_ASSUMED] : findings,
-  };
+  const doubts = CORE_FIELDS.flatMap((field) => doubtsAbout(field, choices[field] ?? null));
+  return { invoice: invoiceOf(choices), findings: days.orderAssumed ? [...doubts, DAY_ORDER_ASSUMED] : doubts };
 }
 
 const DAY_ORDER_ASSUMED: Finding = {
@@ -65,17 +62,20 @@ function readDays(lines: readonly Line[], customaryOrder: DayOrder): Days {
   const order = proven ?? customaryOrder;
   const ambiguous = new Set<string>();
   const issued: Candidate<string>[] = [];
+  const dated: Candidate<string>[] = [];
   const due: Candidate<string>[] = [];
-  for (const { value: day, line, label, isFirst } of labelled) {
+  for (const { value: day, line, before, above, isFirst } of labelled) {
     if (!isFirst) continue;
     const value = readDay(day, order);
     if (isAmbiguous(day, proven)) ambiguous.add(value);
-    const role = dayRole(label);
+    const role = dayRole(before ?? above ?? "");
     if (role === "due") due.push({ value, evidence: "label", line });
     if (role === "issued") issued.push({ value, evidence: "label", line });
-    if (role === "dated") issued.push({ value, evidence: "hint", line });
+    if (role === "dated") dated.push({ value, evidence: "label", line });
   }
-  const date = choose(issued) ?? choose(labelled.slice(0, 1).map(({ value, line }) => ({ value: readDay(value, order), evidence: "place", line })));
+  const first = labelled.slice(0, 1).map(({ value: day, line }) => ({ value: readDay(day, order), evidence: "place", line }) as const);
+  // A bare "Date" is the invoice's own only where no other label says "invoice date".
+  const date = choose(issued) ?? choose(dated) ?? choose(first);
   return { date, dueDate: choose(due), orderAssumed: date !== null && ambiguous.has(date.value) };
 }
 
@@ -91,7 +91,7 @@ function doubtsAbout(field: InvoiceField, choice: Choice<string> | null): readon
     return [{ severity: "review", code: `${field}_ambiguous`, message: `The document states more than one ${field}: ${values}.` }];
   }
   if (choice.evidence !== "label") {
-    return [{ severity: "review", code: `${field}_unlabelled`, message: `The ${field} ${choice.value} has no label that says so.` }];
+    return [{ severity: "review", code: `${field}_unlabelled`, message: `The ${field} ${choice.value} is likely, but nothing in the document settles it.` }];
   }
   return [];
 }

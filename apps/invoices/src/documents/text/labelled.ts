@@ -1,5 +1,5 @@
 /**
- * Finds the printed label of each value: the words before it on its line, else the column header above it. Works for anything that a
+ * Finds the printed label of each value: the words before it on its line, and the column header above it. Works for anything that a
  * finder can spot in a string, and knows neither languages nor fields.
  */
 import { isCurrencyCode } from "../currency-code.ts";
@@ -18,8 +18,10 @@ export type Finder<Value> = (text: string) => readonly Found<Value>[];
 export interface Labelled<Value> {
   readonly value: Value;
   readonly line: Line;
-  readonly label: string;
-  readonly side: "before" | "above" | "none";
+  /** The words before the value on its line, null if there are none. */
+  readonly before: string | null;
+  /** The header of the value's column, null if there is none within reach. */
+  readonly above: string | null;
   /** Position within the run of values that share a label before them; a row may state a base and then the amount. */
   readonly isFirst: boolean;
   readonly isLast: boolean;
@@ -27,7 +29,8 @@ export interface Labelled<Value> {
 
 /** How many lines up a column header may stand. */
 const HEADER_REACH_LINES = 3;
-const WORD = /\p{L}{2,}/gu;
+/** Letters only: what carries digits is an identifier, and names nothing. */
+const WORD = /(?<![\p{L}\d])\p{L}{2,}(?![\p{L}\d])/gu;
 
 /** Every value of the document with its label. */
 export function labelValues<Value>(lines: readonly Line[], find: Finder<Value>): readonly Labelled<Value>[] {
@@ -59,17 +62,14 @@ function labelLine<Value>(
     if (hasWords(rest)) runs.push({ label: rest, values: [] });
   }
   return runs.flatMap(({ label, values }) =>
-    values.map(({ found, cell }, index) => {
-      const header = label === null ? headerAbove(lines, lineIndex, extentOf(found, cell), find) : null;
-      return {
-        value: found.value,
-        line,
-        label: label ?? header ?? "",
-        side: label !== null ? "before" : header !== null ? "above" : "none",
-        isFirst: index === 0,
-        isLast: index === values.length - 1,
-      };
-    }),
+    values.map(({ found, cell }, index) => ({
+      value: found.value,
+      line,
+      before: label,
+      above: headerAbove(lines, lineIndex, extentOf(found, cell), find),
+      isFirst: index === 0,
+      isLast: index === values.length - 1,
+    })),
   );
 }
 

@@ -12,14 +12,14 @@ type Rules<Role> = readonly (readonly [Role | null, RegExp])[];
 const LABEL_TAIL_CHARS = 60;
 
 const AMOUNT_RULES: Rules<AmountRole> = [
-  [null, /previous|opening|unpaid|overdue|discount|rabatt|remise|korting|skonto|capital|tender|change\b|\bcash\b|line total|unit|prijs|prix|einzel/],
+  [null, /previous|opening|unpaid|overdue|discount|rabatt|remise|korting|skonto|capital|tender|change\b|\bcash\b|line total|unit|price|preis|prijs|prix|einzel|zuschl|abschl|allowance|surcharge/],
   [null, /\b(?:vat|tax|btw|ust|ust\.?-?id|tva)[\s.-]*(?:id|reg|nr|no|number|nummer)\b|\bqty\b|quantity|hours|page|seite/],
   ["due", /(?:amount|balance|total|payment)s?\s+(?:is\s+)?due|due payable|payable amount|\bto pay\b|zahlbetrag|zu zahlen|offener betrag|te betalen|te voldoen|[aà] payer/],
   ["prepaid", /\b(?:pre-?)?paid\b|prepayment|anzahlung|acompte|d[ée]j[aà] pay[ée]|aanbetaling|vooruitbetaald/],
   ["net", /sub-?\s?tot|zwischensumme|untaxed|taxable|grondslag|basisbetrag|hors taxe|\bht\b|\bbase\b/],
   ["net", /excl|\bex\.?\s(?:btw|vat)|(?:ohne|zzgl\.?|vor)\s(?:ust|mwst|umsatzsteuer|mehrwertsteuer)|before tax/],
   ["net", /\bnett?o?(?:betrag|summe|wert|bedrag)?\b/],
-  ["total", /incl|inkl|\bttc\b|brutto|gross/],
+  ["total", /in[ck]l(?:\.|usive|uding|usief)?\s(?:\d+\s?%\s)?(?:vat|tax|gst|btw|ust|mwst|umsatzsteuer)|\bttc\b|brutto|gross/],
   ["vat", /\b(?:vat|gst|taxe?s?|btw|tva|mwst|ust)\b|umsatzsteuer|mehrwertsteuer|steuer(?:betrag)?\b/],
   ["total", /\btotaa?l\b|\bgesamt|rechnungsbetrag|endbetrag|endsumme|\bsumme\b|factuurbedrag|invoice amount|montant total/],
 ];
@@ -31,7 +31,7 @@ const DAY_RULES: Rules<DayRole> = [
   ["issued", /(?:rechnungs|beleg|ausstellungs)\s?-?\s?datum|factuur\s?-?\s?datum|uitgiftedatum|datum factuur/],
   ["issued", /date\s(?:de\s(?:la\s)?)?facture|date d['’][ée]mission|date de facturation|[ée]mise?\sle|factur[ée]e?\sle/],
   ["issued", /(?:invoice|rechnung|gutschrift|factuur|facture|avoir|credit\s?nota)\b.*\b(?:vom|du|van|dated|of)\s*$/],
-  ["dated", /(?:^|[\s:])(?:date|datum)\s*[:.]*\s*$/],
+  ["dated", /^(?:date|datum)\s*[:.]*$/],
 ];
 
 /** The role of an amount by its label; null if the label means none of them. */

@@ -42,11 +42,12 @@ export function readTotals(lines: readonly Line[]): PrintedTotals {
 
 function amountCandidates(lines: readonly Line[]): AmountCandidates {
   const candidates: Record<AmountRole, Candidate<Amount>[]> = { total: [], net: [], vat: [], due: [], prepaid: [] };
-  for (const { value, line, label, side, isLast } of labelValues(lines, findAmounts)) {
+  for (const { value, line, before, above, isLast } of labelValues(lines, findAmounts)) {
     // "VAT 20 % on 81.90: 16.38": the row names its last amount, the ones before it are what that was computed from.
-    if (side === "before" && !isLast) continue;
-    const role = amountRole(label);
-    if (role !== null) candidates[role].push({ value, evidence: side === "before" ? "label" : "hint", line });
+    const rowRole = before !== null && isLast ? amountRole(before) : null;
+    const columnRole = above === null ? null : amountRole(above);
+    if (rowRole !== null) candidates[rowRole].push({ value, evidence: "label", line });
+    else if (columnRole !== null) candidates[columnRole].push({ value, evidence: "hint", line });
   }
   return candidates;
 }

@@ -16,7 +16,7 @@ export type XmlReading =
   | { readonly type: "other"; readonly rootName: string };
 
 /** "invoice" in the languages whose national formats are about: FatturaElettronica, Facturae, Faktura, … */
-const SAYS_INVOICE = /invoice|rechnung|fact?tur|faktur|creditnote/i;
+const SAYS_INVOICE = /invoice|rechnung|fac?tt?ur|faktur|creditnote/i;
 
 /** Reads XML. Throws `RejectedDocument` if it is unsafe or broken. */
 export function readXml(

@@ -1,0 +1,48 @@
+/**
+ * The program of the child process: reads documents from standard input, one after the other, and answers each. Ends when its input ends, that
+ * is with its parent. It knows nothing of tenants, jobs or the database, and has no network.
+ */
+import { writeSync } from "node:fs";
+import process from "node:process";
+import { Worker } from "node:worker_threads";
+import { rejectedExtraction } from "../extraction.ts";
+import type { Limits } from "../limits.ts";
+import { readDocument } from "../read-document.ts";
+import { rejectionSentence } from "../rejection.ts";
+import { readFrames } from "./frames.ts";
+import { refuseNetwork } from "./no-network.ts";
+import { ANSWER_FD, type Answer } from "./protocol.ts";
+
+const limits = JSON.parse(process.argv[2] ?? "") as Limits;
+
+refuseNetwork();
+watch();
+answer({ type: "ready" });
+for await (const document of readFrames(process.stdin)) answer(await answerFor(document));
+process.exit(0);
+
+async function answerFor(document: Uint8Array): Promise<Answer> {
+  try {
+    const today = new Date().toISOString().slice(0, 10);
+    const extraction = await readDocument(document, limits, today);
+    const outputBytes = Buffer.byteLength(JSON.stringify(extraction));
+    if (outputBytes <= limits.outputBytes) return { type: "extraction", extraction };
+    const message = rejectionSentence("limit_output", `${outputBytes} bytes`);
+    return { type: "extraction", extraction: rejectedExtraction(extraction.kind, { code: "limit_output", message }) };
+  } catch (error) {
+    return { type: "fault", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
+
+function answer(value: Answer): void {
+  const line = Buffer.from(`${JSON.stringify(value)}\n`);
+  for (let written = 0; written < line.length; ) written += writeSync(ANSWER_FD, line, written);
+}
+
+function watch(): void {
+  const watchdog = new Worker(new URL("./watchdog.mjs", import.meta.url), {
+    execArgv: [],
+    workerData: { parentPid: process.ppid, rssBytesMax: limits.rssMegabytes * 1024 * 1024, answerFd: ANSWER_FD },
+  });
+  watchdog.unref();
+}

@@ -1,0 +1,185 @@
+// The client: what an application holds. Enqueues, in a transaction of the caller's or in one of its own, and rings after
+// the commit. It owns its connections and nothing else; workers and services are built on it, not in it.
+import type { AnyJobDefinition, JobDefinition } from "../core/definition.ts";
+import { requireTenant } from "../core/tenant.ts";
+import type { Bucket } from "../objects/bucket.ts";
+import { openBucket } from "../objects/open.ts";
+import type { QueueDriver } from "../queue/driver.ts";
+import { openQueueDriver } from "../queue/open.ts";
+import { Queue } from "../queue/queue.ts";
+import { Database, type Tx } from "../store/database.ts";
+import * as jobs from "../store/jobs.ts";
+import { addLanes } from "../store/maintenance.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
+import { Lookout } from "./lookout.ts";
+import { type EnqueueOptions, enqueueRow } from "./request.ts";
+import { Waker } from "./waker.ts";
+
+export interface DoorbellOptions {
+  readonly databaseUrl: string;
+  /** "postgres:" (default) or "memory:". */
+  readonly queue?: string;
+  /** "file:DIR" or "memory:" (default; a bucket that dies with the process). */
+  readonly objects?: string;
+  /** The setting that the application's own policies read, such as "app.tenant_id"; clamped together with ours. */
+  readonly tenantSetting?: string;
+  /** Payload, result and effect value: at most so many bytes of JSON each. Default 65,536; Postgres refuses more than its own setting. */
+  readonly valueMaxBytes?: number;
+  /** Connections of the client's pool. Default 10. */
+  readonly connectionsMax?: number;
+  readonly log?: Log;
+  readonly metrics?: Metrics;
+  /** Stands between: for tests and demonstrations that lose, double or delay doorbells. */
+  readonly wrapQueue?: (driver: QueueDriver) => QueueDriver;
+}
+
+/** What became of an enqueue. */
+export interface Receipt {
+  readonly id: string;
+  /** False: this id or key was there before, and `id` is the job that has it. */
+  readonly created: boolean;
+  /**
+   * Tells the workers now. Only of use after the commit of a transaction that the caller owns, where it spares them the
+   * few milliseconds until the look-out has seen it. Harmless otherwise.
+   */
+  ring(): Promise<void>;
+}
+
+export interface EnqueueManyItem extends EnqueueOptions {
+  readonly job: AnyJobDefinition;
+  readonly payload?: unknown;
+}
+
+const defaultValueMaxBytes = 65_536;
+
+/** Opens the client. It connects at the first use. Throws option_invalid, objects_unavailable. */
+export async function openClient(options: DoorbellOptions): Promise<Client> {
+  return new Client(options, await openBucket(options.objects ?? "memory:"));
+}
+
+export class Client {
+  readonly objects: Bucket;
+  readonly queue: Queue;
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly waker: Waker;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly valueMaxBytes: number;
+  readonly tenantSetting: string | null;
+  readonly #lookout: Lookout;
+  readonly #knownLanes = new Set(["default"]);
+  /** Transactions of ours that are open: the lanes to wake after their commit. */
+  readonly #ours = new WeakMap<Tx, Set<string>>();
+
+  /** Use openClient. */
+  constructor(options: DoorbellOptions, objects: Bucket) {
+    this.objects = objects;
+    this.databaseUrl = options.databaseUrl;
+    this.tenantSetting = options.tenantSetting ?? null;
+    this.valueMaxBytes = options.valueMaxBytes ?? defaultValueMaxBytes;
+    this.log = options.log ?? createLog({ level: "info" });
+    this.metrics = options.metrics ?? createMetrics();
+    this.database = new Database({ url: options.databaseUrl, max: options.connectionsMax ?? 10, name: "doorbell" });
+    const driver = openQueueDriver(options.queue ?? "postgres:", this.database);
+    this.queue = new Queue(options.wrapQueue?.(driver) ?? driver, this);
+    this.waker = new Waker(this.database);
+    this.#lookout = new Lookout(this.database, (lane) => this.waker.wake(lane));
+  }
+
+  /**
+   * Enqueues a job, in `tx` if one is given: it exists when that transaction has committed, and only then. Without tx it
+   * is durable when this resolves.
+   *
+   * Throws DoorbellError tenant_invalid, payload_invalid, payload_too_large, value_not_storable, key_invalid and
+   * option_invalid before any SQL, so that the caller's transaction is not harmed; tenant_mismatch in a transaction that
+   * is clamped to another tenant; a serialization failure as Postgres threw it (SQLSTATE 40001). When it ends in
+   * database_unavailable outside a transaction, the job may or may not be there: enqueue again with the same id or key.
+   */
+  async enqueue<In, Out>(
+    job: JobDefinition<In, Out>,
+    payload: In,
+    options: EnqueueOptions & { readonly tx?: Tx },
+  ): Promise<Receipt> {
+    const row = await enqueueRow(job, payload, options, this);
+    await this.ensureLanes([row.lane]);
+    const enqueued = await jobs.enqueue(options.tx ?? this.database, row);
+    return this.#receipts([row], [enqueued], options.tx)[0] as Receipt;
+  }
+
+  /** Enqueues many jobs, of any kinds and tenants, in one statement: all or none. Receipts in the order of the items. */
+  async enqueueMany(
+    items: readonly EnqueueManyItem[],
+    options: { readonly tx?: Tx } = {},
+  ): Promise<readonly Receipt[]> {
+    if (items.length === 0) return [];
+    const rows = await Promise.all(items.map((item) => enqueueRow(item.job, item.payload, item, this)));
+    await this.ensureLanes(rows.map((row) => row.lane));
+    const enqueued = await jobs.enqueueMany(options.tx ?? this.database, rows);
+    return this.#receipts(rows, enqueued, options.tx);
+  }
+
+  /**
+   * Runs fn in a transaction of ours, clamped to the tenant, and rings after its commit. See Database.transaction for what
+   * it throws at the end.
+   */
+  async transaction<T>(tenant: string, fn: (tx: Tx) => Promise<T>): Promise<T> {
+    requireTenant(tenant);
+    const lanes = new Set<string>();
+    const result = await this.database.transaction(async (tx) => {
+      this.#ours.set(tx, lanes);
+      await this.clamp(tx, tenant);
+      return await fn(tx);
+    });
+    for (const lane of lanes) this.waker.wake(lane);
+    return result;
+  }
+
+  /** Clamps a transaction of the caller's to a tenant, until it ends: our setting, and the application's own. */
+  async clamp(tx: Tx, tenant: string): Promise<void> {
+    await jobs.clamp(tx, requireTenant(tenant), this.tenantSetting);
+  }
+
+  /** Makes lanes that are not there yet. Before any transaction: a producer that may not make lanes passes, if they are. */
+  async ensureLanes(lanes: readonly string[]): Promise<void> {
+    const unknown = [...new Set(lanes)].filter((lane) => !this.#knownLanes.has(lane));
+    if (unknown.length === 0) return;
+    // doorbell_producer may not; then the enqueue tells whether the lane is there.
+    await addLanes(this.database, unknown).catch(() => {});
+    for (const lane of unknown) this.#knownLanes.add(lane);
+  }
+
+  /** Ends the client's connections. Enqueue nothing after it. */
+  async close(): Promise<void> {
+    this.#lookout.close();
+    await this.waker.flush();
+    await this.queue.close();
+    await this.objects.close();
+    await this.database.close();
+  }
+
+  #receipts(
+    rows: readonly jobs.EnqueueRow[],
+    enqueued: readonly jobs.Enqueued[],
+    tx: Tx | undefined,
+  ): readonly Receipt[] {
+    const ours = tx === undefined ? undefined : this.#ours.get(tx);
+    return enqueued.map(({ id, created, xid }, index) => {
+      const { lane, runAfter } = rows[index] as jobs.EnqueueRow;
+      if (created && runAfter === null) {
+        if (tx === undefined) this.waker.wake(lane);
+        else if (ours !== undefined) ours.add(lane);
+        else this.#lookout.watch(xid, lane);
+      }
+      return {
+        id,
+        created,
+        ring: () => {
+          this.waker.wake(lane);
+          return this.waker.flush();
+        },
+      };
+    });
+  }
+}

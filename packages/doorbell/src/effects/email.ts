@@ -1,0 +1,44 @@
+// The built-in effect "email": a mail with a stable Message-ID, under the ledger.
+import { type Duration, toMs } from "../core/duration.ts";
+import { DoorbellError } from "../core/errors.ts";
+import { requestHash, sha256Hex } from "../core/hash.ts";
+import { PermanentError } from "../core/outcome.ts";
+import { type EffectAttempt, EffectNotDone, type Ledger } from "./ledger.ts";
+import { type EmailMessage, sendEmail } from "./mail/send.ts";
+
+export interface EmailRequest extends EmailMessage {
+  /** The effect's key. Default: made of recipients and subject. */
+  readonly key?: string;
+  /** For the whole conversation. Default 30 s. */
+  readonly timeout?: Duration;
+}
+
+/** In doubt means "send again": mail servers and programs recognise the Message-ID. */
+export function performEmail(
+  ledger: Ledger,
+  attempt: EffectAttempt,
+  request: EmailRequest,
+  smtpUrl: string | null,
+): Promise<{ readonly messageId: string }> {
+  const { key: givenKey, timeout, ...message } = request;
+  const key = givenKey ?? `email:${requestHash({ to: message.to, subject: message.subject }).slice(0, 16)}`;
+  return ledger.perform(attempt, "email", key, {
+    request: message,
+    onDoubt: "retry",
+    do: async ({ idempotencyKey, signal }) => {
+      if (smtpUrl === null) {
+        throw new EffectNotDone("no mail server is configured: set DOORBELL_SMTP_URL", {
+          cause: new DoorbellError("option_invalid", "smtpUrl is not set"),
+        });
+      }
+      const messageId = `<${sha256Hex(idempotencyKey).slice(0, 40)}@doorbell>`;
+      const deadlineMs = toMs(timeout ?? "30s", "email timeout");
+      const result = await sendEmail({ smtpUrl, message, messageId, deadlineMs, signal });
+      if (result.outcome === "completed") return { messageId };
+      const what = `mail "${message.subject}": ${result.reason}`;
+      if (result.outcome === "unknown") throw new Error(what);
+      const cause = new EffectNotDone(what);
+      throw result.permanent ? new PermanentError("mail_refused", what, { cause }) : cause;
+    },
+  });
+}

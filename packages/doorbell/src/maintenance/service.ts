@@ -1,0 +1,73 @@
+// A thing that is done again and again while the process lives. One contract for all of maintenance: start, stop, and no
+// pass that fails ends it.
+import type { Log } from "../telemetry/log.ts";
+import type { Service } from "../worker/worker.ts";
+
+export interface RepeatedOptions {
+  readonly name: string;
+  /** From the end of a pass to the start of the next. */
+  readonly everyMs: number;
+  /** The share of the time that passes may take, in (0, 1]; after a long one the pause is longer. Default 1. */
+  readonly shareMax?: number;
+  readonly log: Log;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** A service that can be told to make its next pass now. */
+export interface Repeated extends Service {
+  wake(): void;
+}
+
+/** The first pass is made at the start. A pass that throws is logged, once in a row of failures, and tried again. */
+export function repeated(options: RepeatedOptions): Repeated {
+  const abort = new AbortController();
+  let running: Promise<void> | null = null;
+  let endPause: (() => void) | null = null;
+  let woken = false;
+
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      if (woken || abort.signal.aborted) return resolve();
+      const timer = setTimeout(() => endPause?.(), ms);
+      endPause = () => {
+        clearTimeout(timer);
+        endPause = null;
+        resolve();
+      };
+    });
+
+  const loop = async (): Promise<void> => {
+    let failing = false;
+    while (!abort.signal.aborted) {
+      woken = false;
+      const startedAtMs = performance.now();
+      try {
+        await options.run(abort.signal);
+        if (failing) options.log.info(`${options.name} works again`);
+        failing = false;
+      } catch (error) {
+        if (!failing) options.log.warn(`${options.name} failed; it is tried again`, { error });
+        failing = true;
+      }
+      const tookMs = performance.now() - startedAtMs;
+      const share = options.shareMax ?? 1;
+      await pause(Math.max(options.everyMs, (tookMs * (1 - share)) / share));
+    }
+  };
+
+  return {
+    name: options.name,
+    start: () => {
+      running ??= loop();
+    },
+    stop: async () => {
+      abort.abort();
+      endPause?.();
+      await running;
+    },
+    wake: () => {
+      woken = true;
+      endPause?.();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+// The package's version, as it was published.
+import { readFileSync } from "node:fs";
+
+const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
+
+export const version: string = manifest.version;

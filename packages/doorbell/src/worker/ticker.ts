@@ -1,0 +1,199 @@
+// The conversation with Postgres: settlements go out and claims come in, in the same round trips. Receiver and settler are
+// one part, because they share a statement. Two connections; whatever came while both were busy goes together in the next
+// tick, so batches are as large as the load makes them, and a lone job waits for nothing.
+import type pg from "pg";
+import { type Database, isDatabaseTrouble } from "../store/database.ts";
+import { type ClaimedJob, type Settlement, type TickAnswer, type TickRequest, tick } from "../store/ticks.ts";
+import type { Log } from "../telemetry/log.ts";
+
+export interface TickerOptions {
+  readonly database: Database;
+  readonly worker: string;
+  readonly kinds: readonly string[];
+  readonly leaseMs: number;
+  /** Lanes to pop from; null where doorbells come through a queue of another kind. */
+  readonly lanes: readonly string[] | null;
+  readonly freeSlots: () => number;
+  readonly onClaimed: (jobs: readonly ClaimedJob[]) => void;
+  readonly onDropped: (dropped: TickAnswer["dropped"]) => void;
+  readonly log: Log;
+}
+
+export type Settled = "settled" | "lost";
+
+interface Pending {
+  readonly settlement: Settlement;
+  readonly resolve: (settled: Settled) => void;
+}
+
+/** Beyond it a batch gains nothing, and the first of it waits for the last. */
+const batchMax = 500;
+const connectionsMax = 2;
+const retryMinMs = 100;
+const retryMaxMs = 5_000;
+
+export class Ticker {
+  readonly #options: TickerOptions;
+  readonly #idleClients: pg.Client[] = [];
+  #pending: Pending[] = [];
+  #inFlight = 0;
+  /** Slots that ticks under way have asked for. */
+  #asked = 0;
+  #claiming = false;
+  #closed = false;
+  /** The line had less than was asked for, and nobody has called since. */
+  #dry = false;
+  #wakes = 0;
+  #failures = 0;
+  #retryTimer: NodeJS.Timeout | null = null;
+  #laneTurn = 0;
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  readonly #quietWaiters = new Set<() => void>();
+
+  constructor(options: TickerOptions) {
+    this.#options = options;
+  }
+
+  /** When Postgres last answered a tick, on the monotonic clock. */
+  get answeredAtMs(): number {
+    return this.#answeredAtMs;
+  }
+
+  startClaiming(): void {
+    this.#claiming = true;
+    this.wake();
+  }
+
+  stopClaiming(): void {
+    this.#claiming = false;
+  }
+
+  /** Something may be in the line, or a slot has become free. */
+  wake(): void {
+    this.#wakes += 1;
+    this.#dry = false;
+    this.#pump();
+  }
+
+  /** A slot has become free: ask for more, unless the line was dry. */
+  slotFreed(): void {
+    this.#pump();
+  }
+
+  /** Resolves when the outcome is committed, or has been refused because the lease had passed on. Waits out a database that is gone. */
+  settle(settlement: Settlement): Promise<Settled> {
+    return new Promise((resolve) => {
+      this.#pending.push({ settlement, resolve });
+      if (this.#pending.length === 1) queueMicrotask(() => this.#pump());
+    });
+  }
+
+  /** Claims what doorbells of another queue name. Rejects when Postgres does not answer: then do not acknowledge them. */
+  async claim(doorbells: readonly { readonly job_id: string; readonly tenant_id: string }[]): Promise<void> {
+    await this.#tick({ doorbells }, 0);
+  }
+
+  /** Resolves when nothing is pending or under way. */
+  async quiet(): Promise<void> {
+    while (this.#pending.length > 0 || this.#inFlight > 0) {
+      await new Promise<void>((resolve) => this.#quietWaiters.add(resolve));
+    }
+  }
+
+  /** Ends the connections. What is still pending then is left to its lease. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#claiming = false;
+    if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
+    await Promise.all(this.#idleClients.splice(0).map((client) => client.end().catch(() => {})));
+  }
+
+  #pump(): void {
+    while (!this.#closed && this.#retryTimer === null && this.#inFlight < connectionsMax) {
+      const wanted = this.#wanted();
+      if (this.#pending.length === 0 && (wanted === 0 || this.#dry)) return;
+      const lanes = this.#options.lanes ?? [];
+      void this.#tick({ lanes: this.#rotated(lanes), max: wanted }, wanted).catch(() => {});
+    }
+  }
+
+  #wanted(): number {
+    if (!this.#claiming || this.#options.lanes === null) return 0;
+    return Math.max(0, Math.min(batchMax, this.#options.freeSlots() - this.#asked));
+  }
+
+  /** Each tick begins with another lane, so that none is always served last. */
+  #rotated(lanes: readonly string[]): readonly string[] {
+    if (lanes.length < 2) return lanes;
+    this.#laneTurn = (this.#laneTurn + 1) % lanes.length;
+    return [...lanes.slice(this.#laneTurn), ...lanes.slice(0, this.#laneTurn)];
+  }
+
+  async #tick(from: TickRequest["from"], asked: number): Promise<void> {
+    const batch = this.#pending.slice(0, batchMax);
+    this.#pending = this.#pending.slice(batchMax);
+    this.#inFlight += 1;
+    this.#asked += asked;
+    const wakes = this.#wakes;
+    let client: pg.Client | undefined;
+    try {
+      client = this.#idleClients.pop() ?? (await this.#options.database.connect());
+      const answer = await tick(client, {
+        worker: this.#options.worker,
+        kinds: this.#options.kinds,
+        leaseMs: this.#options.leaseMs,
+        settlements: batch.map((one) => one.settlement),
+        from,
+      });
+      this.#answered(batch, answer, client);
+      this.#asked -= asked;
+      const dropped = answer.dropped.stale + answer.dropped.unhandled;
+      // A wake-up that came meanwhile may be about a doorbell that this tick was too early for.
+      if (asked > 0 && answer.claimed.length + dropped < asked && this.#wakes === wakes) this.#dry = true;
+    } catch (error) {
+      this.#asked -= asked;
+      this.#failed(batch, error, client);
+      throw error;
+    } finally {
+      this.#inFlight -= 1;
+      this.#pump();
+      if (this.#pending.length === 0 && this.#inFlight === 0) {
+        for (const waiter of this.#quietWaiters) waiter();
+        this.#quietWaiters.clear();
+      }
+    }
+  }
+
+  #answered(batch: readonly Pending[], answer: TickAnswer, client: pg.Client): void {
+    if (this.#closed) void client.end().catch(() => {});
+    else this.#idleClients.push(client);
+    this.#failures = 0;
+    this.#answeredAtMs = performance.now();
+    const lost = new Set(answer.lost.map((one) => one.id));
+    for (const { settlement, resolve } of batch) resolve(lost.has(settlement.id) ? "lost" : "settled");
+    if (answer.claimed.length > 0) this.#options.onClaimed(answer.claimed);
+    const { stale, unhandled, missed } = answer.dropped;
+    if (stale + unhandled + missed > 0) this.#options.onDropped(answer.dropped);
+  }
+
+  /**
+   * The tick may or may not have been committed. Its settlements are sent again: the fence makes that harmless, and those
+   * that had been written come back as lost. Jobs that it claimed and could not tell us of are left to their leases.
+   */
+  #failed(batch: readonly Pending[], error: unknown, client: pg.Client | undefined): void {
+    void client?.end().catch(() => {});
+    this.#pending.unshift(...batch);
+    this.#failures += 1;
+    const pauseMs = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(this.#failures - 1, 10));
+    const level = isDatabaseTrouble(error) ? "warn" : "error";
+    this.#options.log[level]("a tick failed; it is tried again", {
+      error,
+      settlements: batch.length,
+      pause_ms: pauseMs,
+    });
+    this.#retryTimer ??= setTimeout(() => {
+      this.#retryTimer = null;
+      this.#pump();
+    }, pauseMs);
+  }
+}

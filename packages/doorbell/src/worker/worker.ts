@@ -1,0 +1,358 @@
+// The worker: wires receiver, pool, executor, settler and lease keeper, and takes them down in the right order. What each
+// of them does stands in its own file.
+import { hostname } from "node:os";
+import type { Client } from "../client/client.ts";
+import { type Duration, toMs } from "../core/duration.ts";
+import { DoorbellError } from "../core/errors.ts";
+import { newId } from "../core/ids.ts";
+import { Ledger } from "../effects/ledger.ts";
+import { Database } from "../store/database.ts";
+import type { ClaimedJob, Settlement, TickAnswer } from "../store/ticks.ts";
+import type { Attempt } from "./attempt.ts";
+import { type ExecutorDeps, execute } from "./executor.ts";
+import type { Handler } from "./handler.ts";
+import { JobContext, type JobDeps } from "./job.ts";
+import { JobLogs } from "./job-logs.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+import { Listener } from "./listener.ts";
+import { Pool } from "./pool.ts";
+import { Receiver } from "./receiver.ts";
+import { Ticker } from "./ticker.ts";
+
+export interface WorkerOptions {
+  /** How many handlers may run at once. Default 20. */
+  readonly concurrency?: number;
+  /** Lanes to serve. Default: those of the handlers' kinds. */
+  readonly lanes?: readonly string[];
+  /** How long a claim lasts without being renewed; renewed at a third of it. Default 30 s, at least 1 s. */
+  readonly lease?: Duration;
+  /** How long `drain` lets handlers finish. Default 30 s. */
+  readonly grace?: Duration;
+  /** A look at the line without a wake-up. Default 1 s; 100 ms while LISTEN does not work. */
+  readonly poll?: Duration;
+  /** A URL that no pooler in transaction mode stands before, for LISTEN. Default: the client's. */
+  readonly directDatabaseUrl?: string;
+  readonly smtpUrl?: string;
+  /** Development only: lets webhooks reach private addresses. */
+  readonly allowPrivateWebhooks?: boolean;
+  /** Started and stopped with the worker: sweeper, retention and the like. */
+  readonly services?: (worker: Worker) => readonly Service[];
+  /** Connections for `job.transaction`. Default: concurrency, at most 20. */
+  readonly transactionsMax?: number;
+}
+
+/** Something that runs beside the worker for as long as it does. Both calls are idempotent. */
+export interface Service {
+  readonly name: string;
+  start(): void;
+  /** Resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+/** Whether a process can work, and why not. */
+export interface Health {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+const pollWhileDeafMs = 100;
+/** A tick that has not been answered for so long means that the worker cannot work. */
+const silentAfterMs = 15_000;
+
+/** A worker of this client. Nothing happens before `start`. Throws option_invalid. */
+export function createWorker(client: Client, handlers: readonly Handler[], options: WorkerOptions = {}): Worker {
+  return new Worker(client, handlers, options);
+}
+
+export class Worker {
+  readonly id: string = `${hostname().slice(0, 60)}:${process.pid}:${newId().slice(-8)}`;
+  readonly kinds: readonly string[];
+  readonly lanes: readonly string[];
+  readonly concurrency: number;
+  readonly #client: Client;
+  readonly #graceMs: number;
+  readonly #pollMs: number;
+  readonly #pool: Pool;
+  readonly #ticker: Ticker;
+  readonly #receiver: Receiver | null;
+  readonly #keeper: LeaseKeeper;
+  readonly #listener: Listener;
+  readonly #logs: JobLogs;
+  readonly #executor: ExecutorDeps;
+  readonly #databases: readonly Database[];
+  readonly #services: readonly Service[];
+  #pollTimer: NodeJS.Timeout | null = null;
+  #unsubscribe: () => void = () => {};
+  #state: "new" | "running" | "draining" | "ended" = "new";
+  #keeperDied: Error | null = null;
+  #dropped = 0;
+  #startedAtMs = 0;
+  #drained: Promise<void> | null = null;
+
+  /** Use createWorker. */
+  constructor(client: Client, handlers: readonly Handler[], options: WorkerOptions) {
+    const { log, metrics, databaseUrl } = client;
+    this.#client = client;
+    this.kinds = handlers.map((handler) => handler.definition.kind);
+    const twice = this.kinds.find((kind, index) => this.kinds.indexOf(kind) !== index);
+    if (handlers.length === 0) throw new DoorbellError("option_invalid", "a worker needs a handler");
+    if (twice !== undefined) throw new DoorbellError("option_invalid", `job kind ${twice} has two handlers`);
+    this.lanes = options.lanes ?? [...new Set(handlers.map((handler) => handler.definition.lane))];
+    this.concurrency = options.concurrency ?? 20;
+    if (!Number.isInteger(this.concurrency) || this.concurrency < 1 || this.concurrency > 10_000) {
+      throw new DoorbellError(
+        "option_invalid",
+        `concurrency ${this.concurrency} is not a whole number from 1 to 10000`,
+      );
+    }
+    const leaseMs = toMs(options.lease ?? "30s", "lease");
+    if (leaseMs < 1_000) throw new DoorbellError("option_invalid", `lease ${leaseMs} ms is shorter than 1 s`);
+    this.#graceMs = toMs(options.grace ?? "30s", "grace");
+    this.#pollMs = toMs(options.poll ?? "1s", "poll");
+
+    // Handlers cannot use up the connections that keep the worker alive: each purpose has its own.
+    const ticks = new Database({ url: databaseUrl, max: 1, name: "doorbell worker" });
+    const ledger = new Database({ url: databaseUrl, max: 3, name: "doorbell ledger" });
+    const transactions = new Database({
+      url: databaseUrl,
+      max: options.transactionsMax ?? Math.min(20, this.concurrency),
+      name: "doorbell job",
+    });
+    const direct = new Database({ url: options.directDatabaseUrl ?? databaseUrl, max: 1, name: "doorbell listener" });
+    this.#databases = [ticks, ledger, transactions, direct];
+    this.#services = options.services?.(this) ?? [];
+
+    this.#pool = new Pool(this.concurrency, handlers);
+    this.#logs = new JobLogs(ledger, log);
+    const jobDeps: JobDeps = {
+      worker: this.id,
+      ledger: new Ledger(ledger, client),
+      objects: client.objects,
+      database: transactions,
+      tenantSetting: client.tenantSetting,
+      valueMaxBytes: client.valueMaxBytes,
+      log,
+      metrics,
+      logSink: (attempt) => this.#logs.sink(attempt.claimed),
+      webhooks: {
+        allowPrivate: options.allowPrivateWebhooks ?? false,
+        nowSeconds: () => Math.floor(Date.now() / 1_000),
+      },
+      smtpUrl: options.smtpUrl ?? null,
+    };
+    this.#executor = {
+      openJob: (attempt, payload) => new JobContext(attempt, payload, jobDeps),
+      valueMaxBytes: client.valueMaxBytes,
+      random: Math.random,
+      onLeft: (attempt) => this.#left(attempt),
+      onLeftEnded: (attempt) => this.#leftEnded(attempt),
+    };
+    const { line } = client.queue.capabilities;
+    this.#ticker = new Ticker({
+      database: ticks,
+      worker: this.id,
+      kinds: this.kinds,
+      leaseMs,
+      lanes: line ? this.lanes : null,
+      freeSlots: () => this.#pool.free,
+      onClaimed: (jobs) => this.#claimed(jobs),
+      onDropped: (dropped) => this.#countDropped(dropped),
+      log,
+    });
+    this.#receiver = line
+      ? null
+      : new Receiver({
+          queue: client.queue,
+          lanes: this.lanes,
+          freeSlots: () => this.#pool.free,
+          ticker: this.#ticker,
+          log,
+        });
+    this.#keeper = new LeaseKeeper({
+      databaseUrl,
+      worker: this.id,
+      leaseMs,
+      onLost: (leases) => {
+        for (const lease of leases) this.#pool.stop(lease.id, lease.attempt, "lease_lost");
+      },
+      onDied: (error) => this.#keeperEnded(error),
+    });
+    this.#listener = new Listener({
+      database: direct,
+      onWake: (lane) => this.#wake(lane),
+      onChange: () => this.#pollAgain(),
+    });
+  }
+
+  /** How many handlers run now. */
+  get running(): number {
+    return this.#pool.running;
+  }
+
+  /** Doorbells that came to nothing since the start: duplicates, junk, what others had claimed. */
+  get doorbellsDropped(): number {
+    return this.#dropped;
+  }
+
+  get draining(): boolean {
+    return this.#state === "draining" || this.#state === "ended";
+  }
+
+  /** Begins to claim. Rejects when Postgres cannot be reached now; later it waits for it. */
+  async start(): Promise<void> {
+    if (this.#state !== "new") throw new DoorbellError("closed", "a worker starts once");
+    this.#state = "running";
+    this.#startedAtMs = performance.now();
+    await this.#client.ensureLanes(this.lanes);
+    this.#unsubscribe = this.#client.waker.onWake((lane) => this.#wake(lane));
+    await this.#listener.start();
+    this.#pollAgain();
+    this.#ticker.startClaiming();
+    this.#receiver?.start();
+    for (const service of this.#services) service.start();
+    this.#client.log.info("worker started", {
+      worker: this.id,
+      kinds: this.kinds,
+      lanes: this.lanes,
+      concurrency: this.concurrency,
+    });
+  }
+
+  /**
+   * Stops claiming, lets handlers finish within the grace, gives the rest back to the queue, and closes. Safe to call
+   * twice: the second call waits for the first.
+   */
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  health(): Health {
+    const reasons: string[] = [];
+    if (this.#state !== "running") reasons.push(`the worker is ${this.#state}`);
+    else {
+      const silentMs = performance.now() - Math.max(this.#ticker.answeredAtMs, this.#startedAtMs);
+      if (silentMs > silentAfterMs)
+        reasons.push(`postgres has not answered a tick for ${Math.round(silentMs / 1_000)} s`);
+      if (this.#keeperDied !== null) reasons.push(`the lease keeper has died: ${this.#keeperDied.message}`);
+      else if (!this.#keeper.answers) reasons.push("postgres does not answer the lease keeper");
+      if (this.#receiver?.trouble) reasons.push(`queue ${this.#client.queue.name}: ${this.#receiver.trouble}`);
+      if (this.#pool.stuck) reasons.push(`${this.#pool.left} handlers ignore their signal and fill the process`);
+    }
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  #wake(lane: string): void {
+    if (this.lanes.includes(lane)) this.#ticker.wake();
+  }
+
+  /** Polls as often as it has to: seldom while wake-ups are heard. */
+  #pollAgain(): void {
+    if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
+    this.#pollTimer = null;
+    if (this.#state !== "running") return;
+    const everyMs = this.#listener.hears ? this.#pollMs : Math.min(this.#pollMs, pollWhileDeafMs);
+    this.#pollTimer = setInterval(() => this.#ticker.wake(), everyMs);
+  }
+
+  #claimed(jobs: readonly ClaimedJob[]): void {
+    const attempts = this.#pool.admit(jobs);
+    this.#keeper.keep(attempts);
+    for (const attempt of attempts) void this.#run(attempt);
+  }
+
+  /** One attempt's life in this process. */
+  async #run(attempt: Attempt): Promise<void> {
+    const { kind } = attempt.claimed;
+    this.#client.metrics.jobsClaimed(kind);
+    const settlement = await execute(attempt, this.#executor);
+    this.#client.metrics.handlerTook(kind, (performance.now() - attempt.startedAtMs) / 1_000);
+    this.#pool.remove(attempt);
+    this.#ticker.slotFreed();
+    const settled =
+      settlement === null ? (attempt.completed === null ? "lost" : "settled") : await this.#ticker.settle(settlement);
+    this.#keeper.release(attempt.claimed.id);
+    this.#tellEnd(attempt, settlement, settled);
+  }
+
+  /** Success is told after it is on record, and by nobody whose lease has passed on. */
+  #tellEnd(attempt: Attempt, settlement: Settlement | null, settled: "settled" | "lost"): void {
+    const { log, metrics } = this.#client;
+    const { tenant, id, kind, objectKey } = attempt.claimed;
+    const outcome = settled === "lost" ? "lost" : (settlement?.outcome ?? "done");
+    metrics.jobSettled(kind, outcome);
+    if (outcome === "lost") metrics.leaseLost();
+    const fields = {
+      tenant_id: tenant,
+      job_id: id,
+      kind,
+      attempt: attempt.claimed.attempt,
+      stage: null,
+      object_key: objectKey,
+    };
+    if (outcome === "lost") log.warn("the lease was lost; nothing of this attempt's end was written", fields);
+    else if (outcome === "failed" || outcome === "retry" || outcome === "release" || outcome === "wait") {
+      const told = { ...fields, code: settlement?.code, error: settlement?.error, delay_ms: settlement?.delayMs };
+      log[outcome === "failed" ? "error" : "warn"](`attempt ended: ${outcome}`, told);
+    } else log.debug(`attempt ended: ${outcome}`, fields);
+  }
+
+  #countDropped({ stale, unhandled, missed }: TickAnswer["dropped"]): void {
+    const { log, metrics } = this.#client;
+    this.#dropped += stale;
+    if (stale > 0) metrics.doorbellsDropped("stale", stale);
+    if (unhandled > 0) metrics.doorbellsDropped("unhandled", unhandled);
+    if (missed > 0) {
+      metrics.doorbellsDropped("missed", missed);
+      log.warn("a claim passed over jobs that were there for the taking; they were rung again", { jobs: missed });
+      setTimeout(() => this.#ticker.wake(), pollWhileDeafMs);
+    }
+  }
+
+  #left(attempt: Attempt): void {
+    this.#pool.markLeft(attempt);
+    this.#client.metrics.setLeakedHandlers(this.#pool.left);
+  }
+
+  #leftEnded(attempt: Attempt): void {
+    this.#pool.unmarkLeft(attempt);
+    this.#client.metrics.setLeakedHandlers(this.#pool.left);
+    this.#ticker.slotFreed();
+  }
+
+  /** Leases run out without the keeper: what runs may be run by others, so it is stopped, and no more is claimed. */
+  #keeperEnded(error: Error): void {
+    if (this.#state === "ended") return;
+    this.#keeperDied = error;
+    this.#client.log.error("the lease keeper has died; this worker takes no more jobs", { worker: this.id, error });
+    this.#ticker.stopClaiming();
+    this.#receiver?.stop();
+  }
+
+  async #drain(): Promise<void> {
+    const { log } = this.#client;
+    const wasRunning = this.#state === "running";
+    this.#state = "draining";
+    log.info("worker draining", { worker: this.id, running: this.#pool.running });
+    if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
+    this.#unsubscribe();
+    this.#ticker.stopClaiming();
+    await this.#receiver?.stop();
+    if (wasRunning) {
+      if (!(await this.#pool.empty(this.#graceMs))) {
+        log.warn("the grace is over; jobs that still run are given back", {
+          worker: this.id,
+          running: this.#pool.running,
+        });
+        this.#pool.stopAll("released");
+      }
+      await this.#ticker.quiet();
+      await this.#logs.flush();
+    }
+    this.#state = "ended";
+    await Promise.all(this.#services.map((service) => service.stop()));
+    await Promise.all([this.#ticker.close(), this.#keeper.close(), this.#listener.close()]);
+    await Promise.all(this.#databases.map((database) => database.close()));
+    log.info("worker ended", { worker: this.id });
+  }
+}
