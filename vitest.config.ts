@@ -6,6 +6,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["doorbell-source"] } },
   test: {
     include: ["packages/**/*.test.ts", "apps/**/*.test.ts", "scripts/**/*.test.ts"],
+    globalSetup: ["packages/doorbell/test/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

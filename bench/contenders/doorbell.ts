@@ -2,8 +2,9 @@
 // worker that its users run.
 
 import { createHash } from "node:crypto";
-import { createDoorbell, defineJob, type Doorbell, fromPg, handle, migrate } from "doorbell-jobs";
+import { createDoorbell, type Doorbell, defineJob, fromPg, handle } from "doorbell-jobs";
 import pg from "pg";
+import { migrate } from "../../packages/doorbell/src/store/migrate.ts";
 import { monotonicMs } from "../clock.ts";
 import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
 
@@ -17,9 +18,7 @@ async function install(databaseUrl: string): Promise<void> {
   await migrate(superuser);
   const { rowCount } = await superuser.query("select from pg_roles where rolname = $1", [login]);
   const verb = rowCount === 0 ? "create" : "alter";
-  await superuser.query(
-    `${verb} role ${login} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`,
-  );
+  await superuser.query(`${verb} role ${login} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`);
   await superuser.query(`grant doorbell_web, doorbell_worker to ${login}`);
   await superuser.end();
 }

@@ -1,6 +1,6 @@
 /**
- * Money as decimal strings, added and compared exactly. No amount ever becomes a floating-point number.
- * Canonical form: optional minus, no leading zeros, at least two decimals ("-3.50", "0.00", "1234.5678").
+ * Money as decimal strings, added and compared exactly. No amount ever becomes a floating-point number. Canonical form:
+ * optional minus, no leading zeros, at least two decimals ("-3.50", "0.00", "1234.5678").
  */
 
 /** A canonical decimal string. Its currency is stated elsewhere. */

@@ -1,16 +1,20 @@
 /**
- * Strings from documents, made fit to be stored and shown: no NUL or other control characters (PostgreSQL refuses U+0000 in text and
- * jsonb), no lone surrogates (jsonb refuses those too), no runs of blanks, bounded length. Total: it never throws.
+ * Strings from documents, made fit to be stored and shown: no NUL or other control characters (PostgreSQL refuses
+ * U+0000 in text and jsonb), no lone surrogates (jsonb refuses those too), no runs of blanks, bounded length. Total: it
+ * never throws.
  */
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+/** Control characters but for tab and line ends, marks that turn the direction of writing, and invisible blanks. */
+const CONTROL = /(?![\t\n\r])[\p{Cc}\p{Bidi_Control}\u200b\ufeff]/gu;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
 /** Longest stored value of one field, in UTF-16 units. */
 export const FIELD_CHARS_MAX = 300;
 
-/** Removes what cannot be stored or would change how the text around it is shown; keeps blanks and line ends as they are. */
+/**
+ * Removes what cannot be stored or would change how the text around it is shown; keeps blanks and line ends as they
+ * are.
+ */
 export function storableText(text: string): string {
   return text.replace(CONTROL, "").replace(LONE_SURROGATE, "\ufffd");
 }

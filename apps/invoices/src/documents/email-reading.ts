@@ -1,6 +1,6 @@
 /**
- * Reads an e-mail by the one attachment that is the invoice: XML before a hybrid PDF, a hybrid before a plain PDF. Two of the best kind are
- * a person's to choose from.
+ * Reads an e-mail by the one attachment that is the invoice: XML before a hybrid PDF, a hybrid before a plain PDF. Two
+ * of the best kind are a person's to choose from.
  */
 import { type EmailAttachment, readEmail } from "./email.ts";
 import type { ExtractionMethod } from "./extraction.ts";

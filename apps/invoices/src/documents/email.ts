@@ -1,6 +1,7 @@
 /**
- * Takes an e-mail apart into its attachments. The number of parts is bounded before the parser runs, depth and headers by the parser itself.
- * File names are what the sender says: shown, never used to decide anything. The body is not read.
+ * Takes an e-mail apart into its attachments. The number of parts is bounded before the parser runs, depth and headers
+ * by the parser itself. File names are what the sender says: shown, never used to decide anything. The body is not
+ * read.
  */
 import PostalMime from "postal-mime";
 import { fieldText } from "./clean-text.ts";
@@ -29,7 +30,10 @@ export async function readEmail(bytes: Uint8Array, limits: EmailLimits): Promise
     }));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new RejectedDocument(/^Maximum /.test(message) ? "email_too_complex" : "email_unreadable", message.slice(0, 200));
+    throw new RejectedDocument(
+      /^Maximum /.test(message) ? "email_too_complex" : "email_unreadable",
+      message.slice(0, 200),
+    );
   }
 }
 

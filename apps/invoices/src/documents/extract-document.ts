@@ -1,9 +1,10 @@
 /**
- * The door of the document reader: bytes in, an answer out, with everything hostile kept in child processes. Touches no database, no
- * file and no network, and looks at nothing but the size of the bytes itself.
+ * The door of the document reader: bytes in, an answer out, with everything hostile kept in child processes. Touches no
+ * database, no file and no network, and looks at nothing but the size of the bytes itself.
  */
-import { ParserPool } from "./child/parser-pool.ts";
+
 import { ParserChildError } from "./child/parser-child.ts";
+import { ParserPool } from "./child/parser-pool.ts";
 import { type Extraction, rejectedExtraction } from "./extraction.ts";
 import { sniffKind } from "./kind.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
@@ -18,8 +19,8 @@ export interface ExtractOptions {
 const pool = new ParserPool();
 
 /**
- * Reads one document. Safe to call concurrently: a few are read at a time, the rest wait. Resolves for every document, however bad; throws
- * only for what is worth another try (`ParserChildError`), or when aborted.
+ * Reads one document. Safe to call concurrently: a few are read at a time, the rest wait. Resolves for every document,
+ * however bad; throws only for what is worth another try (`ParserChildError`), or when aborted.
  */
 export async function extractDocument(bytes: Uint8Array, options: ExtractOptions = {}): Promise<Extraction> {
   const limits = resolveLimits(options.limits);

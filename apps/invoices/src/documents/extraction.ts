@@ -1,9 +1,10 @@
 /**
- * The answer of the reader: the outcome, the reasons for it, and the invoice if one was found.
- * It is plain JSON: it crosses a process boundary, is stored, and is compared between attempts.
+ * The answer of the reader: the outcome, the reasons for it, and the invoice if one was found. It is plain JSON: it
+ * crosses a process boundary, is stored, and is compared between attempts.
  */
-import type { DocumentKind } from "./kind.ts";
+
 import type { Invoice } from "./invoice.ts";
+import type { DocumentKind } from "./kind.ts";
 
 /** Changes with every change that can change an answer; part of the key under which results are stored. */
 export const EXTRACTOR_VERSION = "1";
@@ -18,8 +19,8 @@ export interface Reason {
 export type ExtractionMethod = "embedded-xml" | "xml" | "text" | "none";
 
 /**
- * What becomes of the document. `accepted`: everything was stated, and adds up. `needs_review`: a person decides, `reasons` say
- * about what. `rejected`: no reader and no later attempt will do better.
+ * What becomes of the document. `accepted`: everything was stated, and adds up. `needs_review`: a person decides,
+ * `reasons` say about what. `rejected`: no reader and no later attempt will do better.
  */
 export type ExtractionOutcome = "accepted" | "needs_review" | "rejected";
 

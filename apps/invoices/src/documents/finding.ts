@@ -1,5 +1,6 @@
 /**
- * What a check found. A finding of severity `review` keeps an invoice from being accepted; a `warning` is shown and changes nothing.
+ * What a check found. A finding of severity `review` keeps an invoice from being accepted; a `warning` is shown and
+ * changes nothing.
  */
 export interface Finding {
   readonly severity: "review" | "warning";

@@ -1,6 +1,7 @@
 /**
- * Whether the two halves of a hybrid invoice say the same: the XML is what a machine books, the page is what a person sees and signs. A
- * page that shows another number or total than the XML is a mistake or a fraud, and a person's to decide.
+ * Whether the two halves of a hybrid invoice say the same: the XML is what a machine books, the page is what a person
+ * sees and signs. A page that shows another number or total than the XML is a mistake or a fraud, and a person's to
+ * decide.
  */
 import { absoluteAmount, amountsAgree } from "./amount.ts";
 import type { Finding } from "./finding.ts";

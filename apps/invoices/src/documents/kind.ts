@@ -1,6 +1,6 @@
 /**
- * What a file is, by its bytes alone: names and declared media types lie. Nothing is decoded or inflated here, and only the head
- * of the file is looked at.
+ * What a file is, by its bytes alone: names and declared media types lie. Nothing is decoded or inflated here, and only
+ * the head of the file is looked at.
  */
 import { fileTypeFromBuffer } from "file-type";
 
@@ -13,11 +13,14 @@ const PDF_HEADER_WITHIN_BYTES = 1024;
 const UTF16_LE_MARK = [0xff, 0xfe];
 const UTF16_BE_MARK = [0xfe, 0xff];
 
-const HTML = /^\s*(?:<!--[^]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
+const HTML = /^\s*(?:<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 const XML = /^\s*(?:<\?xml\b|<!--|<!DOCTYPE\b|<[A-Za-z_][\w.-]*(?::[\w.-]+)?(?=[\s>/]))/;
 /** Two header lines of which one is known: prose with a colon in its first line is not a mail. */
-const MAIL_HEADER =
-  /^(?:from|to|cc|subject|date|received|return-path|delivered-to|message-id|mime-version|content-type|x-[\w-]+|dkim-signature|authentication-results):/im;
+const MAIL_HEADERS = [
+  "from|to|cc|subject|date|received|return-path|delivered-to|message-id|mime-version|content-type",
+  "x-[\\w-]+|dkim-signature|authentication-results",
+];
+const MAIL_HEADER = new RegExp(`^(?:${MAIL_HEADERS.join("|")}):`, "im");
 const HEADER_BLOCK = /^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2}/;
 
 /** Tells the kind of a document. Total: whatever the bytes, it answers and does not throw. */

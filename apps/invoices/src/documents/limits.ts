@@ -1,7 +1,7 @@
 /**
- * What one document may cost: every bound of the reader in one place, with its unit and its reason.
- * The parent holds time and bytes received, the child's watchdog holds memory, the readers hold the rest; all of them
- * measure what is produced, never what the document claims to be.
+ * What one document may cost: every bound of the reader in one place, with its unit and its reason. The parent holds
+ * time and bytes received, the child's watchdog holds memory, the readers hold the rest; all of them measure what is
+ * produced, never what the document claims to be.
  */
 
 /** The bounds for one document. Numbers are inclusive: a document at the bound is still read. */

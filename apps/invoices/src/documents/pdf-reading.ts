@@ -1,5 +1,6 @@
 /**
- * Reads a PDF: the embedded XML if there is one, compared with the page; else the text of the page; else it is a picture.
+ * Reads a PDF: the embedded XML if there is one, compared with the page; else the text of the page; else it is a
+ * picture.
  */
 import type { Finding } from "./finding.ts";
 import { checkHybrid } from "./hybrid.ts";
@@ -24,7 +25,11 @@ export async function readPdfDocument(bytes: Uint8Array, limits: Limits): Promis
   const embedded = await embeddedInvoices(content.attachments, limits);
   const [invoice, rival] = embedded.invoices;
   if (invoice !== undefined) {
-    const findings = [...embedded.findings, ...(rival === undefined ? [] : [SEVERAL]), ...checkHybrid(invoice, content.lines)];
+    const findings = [
+      ...embedded.findings,
+      ...(rival === undefined ? [] : [SEVERAL]),
+      ...checkHybrid(invoice, content.lines),
+    ];
     return { method: "embedded-xml", invoice, findings };
   }
   const printed = readPrinted(content);

@@ -1,6 +1,7 @@
 /**
- * How large pictures would be once decoded, by the size that they declare: PNG and JPEG headers, the image dictionaries and JBIG2
- * pages inside a PDF. Nothing is decoded here; that is the point. Picture bombs are a few kilobytes that claim gigabytes.
+ * How large pictures would be once decoded, by the size that they declare: PNG and JPEG headers, the image dictionaries
+ * and JBIG2 pages inside a PDF. Nothing is decoded here; that is the point. Picture bombs are a few kilobytes that
+ * claim gigabytes.
  */
 import { RejectedDocument } from "./rejection.ts";
 
@@ -33,10 +34,9 @@ function refuseOversized(size: PictureSize, bytesMax: number): void {
 const RGBA_BITS = 32;
 
 function pngSize(file: Buffer): PictureSize | null {
-  const hasHeader = file.length >= 24 && file.toString("latin1", 1, 4) === "PNG" && file.toString("latin1", 12, 16) === "IHDR";
-  return hasHeader
-    ? { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bitsPerPixel: RGBA_BITS }
-    : null;
+  const hasHeader =
+    file.length >= 24 && file.toString("latin1", 1, 4) === "PNG" && file.toString("latin1", 12, 16) === "IHDR";
+  return hasHeader ? { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bitsPerPixel: RGBA_BITS } : null;
 }
 
 /** Walks the JPEG segments to the frame header, which is the first one that states a size. */

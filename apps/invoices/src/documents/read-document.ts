@@ -1,6 +1,6 @@
 /**
- * The whole way from bytes to an answer, for every kind of document: sniff, read, validate, decide. Runs inside the child process; it holds
- * the bounds that readers can hold themselves, and relies on its parent for time and memory.
+ * The whole way from bytes to an answer, for every kind of document: sniff, read, validate, decide. Runs inside the
+ * child process; it holds the bounds that readers can hold themselves, and relies on its parent for time and memory.
  */
 import { emailReading } from "./email-reading.ts";
 import { EXTRACTOR_VERSION, type Extraction, type Reason, rejectedExtraction } from "./extraction.ts";
@@ -24,7 +24,8 @@ export async function readDocument(bytes: Uint8Array, limits: Limits, today: str
   try {
     return decide(kind, await readByKind(kind, bytes, limits), today);
   } catch (error) {
-    if (error instanceof RejectedDocument) return rejectedExtraction(kind, { code: error.code, message: error.message });
+    if (error instanceof RejectedDocument)
+      return rejectedExtraction(kind, { code: error.code, message: error.message });
     throw error;
   }
 }

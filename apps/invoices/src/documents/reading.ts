@@ -1,6 +1,6 @@
 /**
- * What a reader of one kind of document brings home: an invoice, perhaps, and what it already knows to be doubtful. Whether that is enough
- * is decided elsewhere.
+ * What a reader of one kind of document brings home: an invoice, perhaps, and what it already knows to be doubtful.
+ * Whether that is enough is decided elsewhere.
  */
 import type { ExtractionMethod } from "./extraction.ts";
 import type { Finding } from "./finding.ts";
@@ -19,8 +19,8 @@ export function unreadable(code: string, message: string): Reading {
 }
 
 /**
- * Pictures and scans. This is where recognised text will come in: a reader that turns the pictures into laid-out lines hands them to
- * `readTextFields`, as the text of a page is.
+ * Pictures and scans. This is where recognised text will come in: a reader that turns the pictures into laid-out lines
+ * hands them to `readTextFields`, as the text of a page is.
  */
 export function noTextLayer(): Reading {
   return unreadable("no_text_layer", "The document is a picture without text, which is not read by machine.");

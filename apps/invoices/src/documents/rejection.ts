@@ -1,7 +1,7 @@
 /**
- * Why a document is refused for good: a closed set of codes, each with the sentence that a person reads.
- * A rejection is the document's own fault and final. It must never be used for a fault of ours or of the machine:
- * those are thrown as ordinary errors and tried again.
+ * Why a document is refused for good: a closed set of codes, each with the sentence that a person reads. A rejection is
+ * the document's own fault and final. It must never be used for a fault of ours or of the machine: those are thrown as
+ * ordinary errors and tried again.
  */
 
 const SENTENCES = {

@@ -1,6 +1,7 @@
 /**
- * Reads the outcomes that a manifest allows, which are written in prose ("permanent: pdf_corrupt, or needs_review"), and says whether a result
- * is one of them. Prose that names no outcome known here holds for nothing: a score must not rise by being misunderstood.
+ * Reads the outcomes that a manifest allows, which are written in prose ("permanent: pdf_corrupt, or needs_review"),
+ * and says whether a result is one of them. Prose that names no outcome known here holds for nothing: a score must not
+ * rise by being misunderstood.
  */
 import { REJECTION_CODES, type RejectionCode } from "./rejection.ts";
 import type { DocumentResult } from "./score.ts";

@@ -1,12 +1,16 @@
 /**
- * Scores results against a manifest of right answers: how many documents of each kind were read right, whether anything was accepted
- * wrongly, and whether every hostile file ended as it may. It judges results only; it reads no document and no file.
+ * Scores results against a manifest of right answers: how many documents of each kind were read right, whether anything
+ * was accepted wrongly, and whether every hostile file ended as it may. It judges results only; it reads no document
+ * and no file.
  */
 import { amountsAgree, parseDecimal } from "./amount.ts";
 import type { ExtractionMethod, Reason } from "./extraction.ts";
 import { outcomeProblems } from "./score-outcome.ts";
 
-/** The right answers for one file. Fields that are absent are unknown; fields that are null are truly not in the document. */
+/**
+ * The right answers for one file. Fields that are absent are unknown; fields that are null are truly not in the
+ * document.
+ */
 export interface ManifestEntry {
   /** The path below the manifest's folder, which is also the name of the result. */
   readonly file: string;

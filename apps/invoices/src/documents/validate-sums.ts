@@ -1,6 +1,6 @@
 /**
- * The sums of EN 16931 that tie an invoice together, each under the name of its rule. A sum is checked as far as the document states its
- * parts; which parts are required is decided elsewhere. All arithmetic is exact.
+ * The sums of EN 16931 that tie an invoice together, each under the name of its rule. A sum is checked as far as the
+ * document states its parts; which parts are required is decided elsewhere. All arithmetic is exact.
  */
 import { type Amount, amountsAgree, percentOf, subtractAmounts, sumAmounts } from "./amount.ts";
 import type { Finding } from "./finding.ts";
@@ -57,7 +57,14 @@ function dueIsTotalLessPrepaid({ source, total, prepaid, rounding, due }: Invoic
 function vatFollowsRates({ vatRows, lines }: Invoice): readonly Finding[] {
   return vatRows.flatMap(({ rate, basis, amount }) => {
     if (rate === null || basis === null || amount === null) return [];
-    return mustAgree("BR-CO-17", `${rate} % of ${basis}`, percentOf(basis, rate), "VAT of that rate", amount, roundingCents(lines.length));
+    return mustAgree(
+      "BR-CO-17",
+      `${rate} % of ${basis}`,
+      percentOf(basis, rate),
+      "VAT of that rate",
+      amount,
+      roundingCents(lines.length),
+    );
   });
 }
 

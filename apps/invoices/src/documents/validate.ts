@@ -1,6 +1,7 @@
 /**
- * Whether an invoice says what an invoice must say, and whether that is possible: required fields, days, currency, signs, parties, account
- * numbers. The sums have a file of their own. Pure: today is passed in. Duplicates are the caller's to find, it has the other invoices.
+ * Whether an invoice says what an invoice must say, and whether that is possible: required fields, days, currency,
+ * signs, parties, account numbers. The sums have a file of their own. Pure: today is passed in. Duplicates are the
+ * caller's to find, it has the other invoices.
  */
 import { isValidIBAN } from "ibantools";
 import { isNegative } from "./amount.ts";
@@ -61,7 +62,10 @@ function checkCurrency({ currency }: Invoice): readonly Finding[] {
 /** Credit notes in the sense of UNTDID 1001: they state what is given back as positive amounts. */
 const CREDIT_TYPE_CODES = new Set(["81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"]);
 
-/** EN 16931 allows negative totals, but here somebody has either negated twice or sent a credit under the code of an invoice. */
+/**
+ * EN 16931 allows negative totals, but here somebody has either negated twice or sent a credit under the code of an
+ * invoice.
+ */
 function checkSigns({ source, total, typeCode }: Invoice): readonly Finding[] {
   if (total === null || !isNegative(total)) return [];
   if (source === "text") return [review("sign_unusual", `The total ${total} is negative: a credit note, perhaps.`)];

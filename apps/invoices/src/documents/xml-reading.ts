@@ -13,7 +13,10 @@ export function readXmlDocument(bytes: Uint8Array, limits: Limits, attachment: s
     case "invoice":
       return { method: "xml", invoice: reading.invoice, findings: encodingFindings(reading.encodingCertain) };
     case "foreign-invoice":
-      return unreadable("unsupported_syntax", `The XML is an invoice in a format that is not read here: ${reading.rootName}.`);
+      return unreadable(
+        "unsupported_syntax",
+        `The XML is an invoice in a format that is not read here: ${reading.rootName}.`,
+      );
     case "other":
       throw new RejectedDocument("unsupported_type", `XML, but no invoice: ${reading.rootName.slice(0, 80)}`);
   }

@@ -4,6 +4,7 @@ import { DoorbellError } from "../core/errors.ts";
 import { requestHash, sha256Hex } from "../core/hash.ts";
 import { PermanentError } from "../core/outcome.ts";
 import { type EffectAttempt, EffectNotDone, type Ledger } from "./ledger.ts";
+import { stableMessageId } from "./mail/message-fields.ts";
 import { type EmailMessage, sendEmail } from "./mail/send.ts";
 
 export interface EmailRequest extends EmailMessage {
@@ -23,7 +24,7 @@ export function performEmail(
   const { key: givenKey, timeout, ...message } = request;
   const key = givenKey ?? `email:${requestHash({ to: message.to, subject: message.subject }).slice(0, 16)}`;
   return ledger.perform(attempt, "email", key, {
-    request: message,
+    request: hashable(message),
     onDoubt: "retry",
     do: async ({ idempotencyKey, signal }) => {
       if (smtpUrl === null) {
@@ -31,7 +32,7 @@ export function performEmail(
           cause: new DoorbellError("option_invalid", "smtpUrl is not set"),
         });
       }
-      const messageId = `<${sha256Hex(idempotencyKey).slice(0, 40)}@doorbell>`;
+      const messageId = stableMessageId(idempotencyKey, message.from);
       const deadlineMs = toMs(timeout ?? "30s", "email timeout");
       const result = await sendEmail({ smtpUrl, message, messageId, deadlineMs, signal });
       if (result.outcome === "completed") return { messageId };
@@ -41,4 +42,12 @@ export function performEmail(
       throw result.permanent ? new PermanentError("mail_refused", what, { cause }) : cause;
     },
   });
+}
+
+/** The message with its attachments by their hashes: what is compared with an earlier request. */
+function hashable({ attachments = [], ...fields }: EmailMessage): object {
+  return {
+    ...fields,
+    attachments: attachments.map(({ filename, content }) => ({ filename, sha256: sha256Hex(content) })),
+  };
 }

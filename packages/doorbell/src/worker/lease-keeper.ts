@@ -19,10 +19,7 @@ export class LeaseKeeper {
 
   constructor(options: LeaseKeeperOptions) {
     const { onLost, onDied, ...settings } = options;
-    const file = new URL(import.meta.url.endsWith(".ts") ? "./lease-thread.ts" : "./lease-thread.js", import.meta.url);
-    // From a checkout the thread is TypeScript, and needs the loader that this thread has already.
-    const execArgv = file.pathname.endsWith(".ts") ? ["--import", "tsx"] : undefined;
-    this.#thread = new Thread(file, { workerData: settings satisfies KeeperSettings, ...(execArgv && { execArgv }) });
+    this.#thread = startThread(settings);
     this.#thread.on("message", (report: KeeperReport) => {
       if ("lost" in report) onLost(report.lost);
       else this.#answers = report.answers;
@@ -69,4 +66,15 @@ export class LeaseKeeper {
   #post(message: KeeperMessage): void {
     this.#thread.postMessage(message);
   }
+}
+
+/** From a checkout the thread is TypeScript, and registers the loader for itself before it begins. */
+function startThread(settings: KeeperSettings): Thread {
+  if (!import.meta.url.endsWith(".ts")) {
+    return new Thread(new URL("./lease-thread.js", import.meta.url), { workerData: settings });
+  }
+  const thread = JSON.stringify(new URL("./lease-thread.ts", import.meta.url).href);
+  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+  const code = `import(${loader}).then((tsx) => { tsx.register(); return import(${thread}); })`;
+  return new Thread(code, { eval: true, workerData: settings });
 }

@@ -56,6 +56,8 @@ export interface Health {
 }
 
 const pollWhileDeafMs = 100;
+/** Beyond it a poll more or less is of no account. */
+const soonMs = 60_000;
 /** A tick that has not been answered for so long means that the worker cannot work. */
 const silentAfterMs = 15_000;
 
@@ -272,7 +274,13 @@ export class Worker {
     const settled =
       settlement === null ? (attempt.completed === null ? "lost" : "settled") : await this.#ticker.settle(settlement);
     this.#keeper.release(attempt.claimed.id);
+    if (settlement?.delayMs !== undefined) this.#wakeAfter(settlement.delayMs);
     this.#tellEnd(attempt, settlement, settled);
+  }
+
+  /** A job that is due again soon is looked for then, and not a poll later. */
+  #wakeAfter(delayMs: number): void {
+    if (delayMs <= soonMs) setTimeout(() => this.#ticker.wake(), delayMs + 1).unref();
   }
 
   /** Success is told after it is on record, and by nobody whose lease has passed on. */

@@ -1,6 +1,6 @@
 /**
- * The program of the child process: reads documents from standard input, one after the other, and answers each. Ends when its input ends, that
- * is with its parent. It knows nothing of tenants, jobs or the database, and has no network.
+ * The program of the child process: reads documents from standard input, one after the other, and answers each. Ends
+ * when its input ends, that is with its parent. It knows nothing of tenants, jobs or the database, and has no network.
  */
 import { writeSync } from "node:fs";
 import process from "node:process";

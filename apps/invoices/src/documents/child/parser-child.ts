@@ -1,6 +1,7 @@
 /**
- * One child process that reads documents, one at a time, and is killed when one takes too long, too much memory or says too much. What a
- * document did is told apart from what befell the child: the first is an answer, the second an error that is worth another try.
+ * One child process that reads documents, one at a time, and is killed when one takes too long, too much memory or says
+ * too much. What a document did is told apart from what befell the child: the first is an answer, the second an error
+ * that is worth another try.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
@@ -53,10 +54,14 @@ export class ParserChild {
   /** Starts a child and waits until it can take a document. Throws `ParserChildError`. */
   static async start(limits: Limits): Promise<ParserChild> {
     const child = new ParserChild(limits);
-    const timer = setTimeout(() => child.#end(new ParserChildError("parser child did not start in time")), START_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => child.#end(new ParserChildError("parser child did not start in time")),
+      START_TIMEOUT_MS,
+    );
     try {
-      await child.#nextAnswer();
-      return child;
+      const { type } = await child.#nextAnswer();
+      if (type === "ready") return child;
+      throw new ParserChildError(`parser child started with "${type}" instead of being ready`);
     } finally {
       clearTimeout(timer);
     }
@@ -72,8 +77,8 @@ export class ParserChild {
   }
 
   /**
-   * Hands over one document and waits for the answer; never two at once. Throws `ParserChildError` when the child fails, and the signal's
-   * reason when aborted; the child is dead after either.
+   * Hands over one document and waits for the answer; never two at once. Throws `ParserChildError` when the child
+   * fails, and the signal's reason when aborted; the child is dead after either.
    */
   async read(document: Uint8Array, signal?: AbortSignal): Promise<Answer> {
     signal?.throwIfAborted();
@@ -149,10 +154,14 @@ export class ParserChild {
       return;
     }
     const said = this.#stderr.trim().slice(0, 500);
-    this.#end(new ParserChildError(`parser child ended with ${signal ?? `code ${code}`}${said === "" ? "" : `: ${said}`}`));
+    this.#end(
+      new ParserChildError(`parser child ended with ${signal ?? `code ${code}`}${said === "" ? "" : `: ${said}`}`),
+    );
   }
 
-  /** Kills the process and settles what waits on it, with an answer if the document is at fault, else with the reason. */
+  /**
+   * Kills the process and settles what waits on it, with an answer if the document is at fault, else with the reason.
+   */
   #end(outcome: Answer | unknown): void {
     this.#isAlive = false;
     this.#process.kill("SIGKILL");

@@ -1,6 +1,7 @@
 /**
- * A few parser children, started when needed and used again while they behave. A child that has refused a document, failed, or read its
- * share is not used again: what one document may have done to it must not reach the next, which may be another tenant's.
+ * A few parser children, started when needed and used again while they behave. A child that has refused a document,
+ * failed, or read its share is not used again: what one document may have done to it must not reach the next, which may
+ * be another tenant's.
  */
 import { availableParallelism } from "node:os";
 import type { Limits } from "../limits.ts";

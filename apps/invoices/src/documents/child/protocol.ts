@@ -1,6 +1,7 @@
 /**
- * What parent and child say to each other. Requests go to the child's standard input as a length and the document; answers come back on a
- * pipe of their own, one line of JSON each, so that whatever a library prints cannot be taken for one.
+ * What parent and child say to each other. Requests go to the child's standard input as a length and the document;
+ * answers come back on a pipe of their own, one line of JSON each, so that whatever a library prints cannot be taken
+ * for one.
  */
 import type { Extraction } from "../extraction.ts";
 

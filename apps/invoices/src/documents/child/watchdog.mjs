@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * A thread of the child that watches it from inside while the main thread is busy with a document: ends the process when it holds too much
- * memory, and when its parent is gone, even if the main thread never comes back. Plain JavaScript, because a thread starts
- * without the TypeScript loader.
+ * A thread of the child that watches it from inside while the main thread is busy with a document: ends the process
+ * when it holds too much memory, and when its parent is gone, even if the main thread never comes back. Plain
+ * JavaScript, because a thread starts without the TypeScript loader.
  */
 import { writeSync } from "node:fs";
 import process from "node:process";

@@ -1,6 +1,6 @@
 /**
- * From the loose pieces of text that a PDF page draws to lines and cells as a reader sees them. A gap wider than words keep starts a new
- * cell; that is how columns are told apart. Order of drawing means nothing here, only position.
+ * From the loose pieces of text that a PDF page draws to lines and cells as a reader sees them. A gap wider than words
+ * keep starts a new cell; that is how columns are told apart. Order of drawing means nothing here, only position.
  */
 import { storableText } from "../clean-text.ts";
 
@@ -40,7 +40,11 @@ export function layOutPage(page: number, pieces: readonly TextPiece[]): readonly
   for (const piece of visible) {
     const row = rows.at(-1);
     const top = row?.[0];
-    if (row !== undefined && top !== undefined && top.baseline - piece.baseline < SAME_LINE * Math.min(top.height, piece.height)) {
+    if (
+      row !== undefined &&
+      top !== undefined &&
+      top.baseline - piece.baseline < SAME_LINE * Math.min(top.height, piece.height)
+    ) {
       row.push(piece);
     } else {
       rows.push([piece]);

@@ -1,6 +1,7 @@
 /**
- * Opens a PDF and takes out what an invoice can be read from: the files attached to it and the text of its first pages. Pictures are
- * not decoded and nothing is rendered or run. pdf.js works on the calling thread, so this belongs in the child process only.
+ * Opens a PDF and takes out what an invoice can be read from: the files attached to it and the text of its first pages.
+ * Pictures are not decoded and nothing is rendered or run. pdf.js works on the calling thread, so this belongs in the
+ * child process only.
  */
 import { getDocument, type PDFDocumentProxy } from "pdfjs-dist/legacy/build/pdf.mjs";
 import type { Limits } from "../limits.ts";
@@ -53,7 +54,9 @@ export async function readPdf(bytes: Uint8Array, limits: PdfLimits): Promise<Pdf
 
 async function attachmentsOf(document: PDFDocumentProxy): Promise<readonly PdfAttachment[]> {
   const attachments: unknown = await document.getAttachments();
-  return Object.values(attachments ?? {}).filter(isAttachment).map(({ filename, content }) => ({ name: filename, bytes: content }));
+  return Object.values(attachments ?? {})
+    .filter(isAttachment)
+    .map(({ filename, content }) => ({ name: filename, bytes: content }));
 }
 
 function isAttachment(value: unknown): value is { filename: string; content: Uint8Array } {

@@ -1,17 +1,17 @@
 /**
- * Finds amounts of money in printed text: "1.234,56", "1,234.56", "1 234,56", "1'234.56", "-9,32", "€ -9,32", "$10,375". A bare whole number is
- * an amount only behind a currency sign; percentages, days, quantities and identifiers are none.
+ * Finds amounts of money in printed text: "1.234,56", "1,234.56", "1 234,56", "1'234.56", "-9,32", "€ -9,32",
+ * "$10,375". A bare whole number is an amount only behind a currency sign; percentages, days, quantities and
+ * identifiers are none.
  */
 import { type Amount, parseDecimal } from "../amount.ts";
 import type { Finder, Found } from "./labelled.ts";
 
-const GROUP = String.raw`[.,'’ \u00a0\u202f]`;
 const NOT_INSIDE_A_WORD = String.raw`(?<![\p{L}\d.,/_-])`;
+const SIGNS = String.raw`(-\s?)?([$€£]\s?)?(-\s?)?`;
+const WHOLE = String.raw`(\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+|\d+)`;
+const CENTS = String.raw`([.,]\d{2})?`;
 const NOT_PART_OF_MORE = String.raw`(?![\p{L}\d]|[.,]\d|\s?%|\/|-\d)`;
-const PRINTED = new RegExp(
-  `${NOT_INSIDE_A_WORD}(-\\s?)?([$€£]\\s?)?(-\\s?)?(\\d{1,3}(?:${GROUP}\\d{3})+|\\d+)([.,]\\d{2})?${NOT_PART_OF_MORE}`,
-  "gu",
-);
+const PRINTED = new RegExp(NOT_INSIDE_A_WORD + SIGNS + WHOLE + CENTS + NOT_PART_OF_MORE, "gu");
 const CURRENCY_BEFORE = /(?:[$€£]|\b(?:EUR|USD|GBP|CHF))\s?-?\s?$/u;
 
 /** Finds every amount in a string. */

@@ -1,13 +1,14 @@
 /**
- * One value that may be a field, how good the evidence for it is, and the choice among several. Evidence is ranked, not scored: a better
- * kind of evidence always wins, and two different values of the best kind are a rivalry that a person has to settle.
+ * One value that may be a field, how good the evidence for it is, and the choice among several. Evidence is ranked, not
+ * scored: a better kind of evidence always wins, and two different values of the best kind are a rivalry that a person
+ * has to settle.
  */
 import type { Confidence, Provenance } from "../invoice.ts";
 import { type Line, lineText } from "../pdf/layout.ts";
 
 /**
- * The kinds of evidence, best first: a label that means this field and nothing else; a label that usually means it; a place where it
- * often stands.
+ * The kinds of evidence, best first: a label that means this field and nothing else; a label that usually means it; a
+ * place where it often stands.
  */
 export type Evidence = "label" | "hint" | "place";
 
@@ -28,7 +29,7 @@ export interface Choice<Value> extends Candidate<Value> {
 
 /** The first candidate of the best evidence there is, with its rivals; null for none. */
 export function choose<Value extends string>(candidates: readonly Candidate<Value>[]): Choice<Value> | null {
-  const bestRank = Math.max(0, ...candidates.map((candidate) => RANKS[candidate.evidence]));
+  const bestRank = candidates.reduce((rank, candidate) => Math.max(rank, RANKS[candidate.evidence]), 0);
   const best = candidates.filter((candidate) => RANKS[candidate.evidence] === bestRank);
   const [first] = best;
   if (first === undefined) return null;

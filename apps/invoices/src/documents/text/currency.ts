@@ -1,6 +1,6 @@
 /**
- * Which currency printed amounts are in. Only a sign or code beside a number, or behind a word for "currency", counts; a "$" alone is not
- * enough to know which dollar is meant.
+ * Which currency printed amounts are in. Only a sign or code beside a number, or behind a word for "currency", counts;
+ * a "$" alone is not enough to know which dollar is meant.
  */
 import { isCurrencyCode } from "../currency-code.ts";
 import { type Line, lineText } from "../pdf/layout.ts";
@@ -9,7 +9,8 @@ import type { Candidate } from "./candidate.ts";
 const SIGNS: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
 const SIGN_BY_NUMBER = /[€£](?=\s?-?\s?\d)|(?<=\d\s?)[€£]/gu;
 const CODE_BY_NUMBER = /(?<![\p{L}\d])([A-Z]{3})(?=\s{0,3}-?\d)|(?<=\d\s{0,3})([A-Z]{3})(?![\p{L}\d])/gu;
-const CODE_BY_WORD = /(?:currency|währung|devise|valuta|munt)\b[^A-Z]{0,20}(?:[A-Z]{4,12}\s\(?)?([A-Z]{3})(?![\p{L}\d])/giu;
+const CODE_BY_WORD =
+  /(?:currency|währung|devise|valuta|munt)\b[^A-Z]{0,20}(?:[A-Z]{4,12}\s\(?)?([A-Z]{3})(?![\p{L}\d])/giu;
 /** Codes that are common words in capitals, and so mean nothing beside a number. */
 const WORDS = new Set(["ALL", "CUP", "MOP", "TOP", "TRY"]);
 
@@ -17,7 +18,14 @@ const DOLLAR_AMOUNT = /\$\s?-?\s?\d/u;
 const SAYS_US_DOLLAR = /\bUSD\b|\bUS\s?\$|\bU\.?S\.? dollars?\b/iu;
 /** A state and a five-digit ZIP code as in "Fremont CA 94538", or the country's own name. */
 const SAYS_UNITED_STATES = /\b[A-Z]{2},?\s\d{5}(?:-\d{4})?\b|\bUnited States\b|\bUSA\b/u;
-const SAYS_OTHER_DOLLAR = /\b(?:CAD|AUD|NZD|SGD|HKD|MXN)\b|\b(?:CA|AU|NZ|HK|C|A|S)\$|\b(?:Canada|Australia|New Zealand|Singapore|Hong Kong|Mexico)\b/u;
+const SAYS_OTHER_DOLLAR = new RegExp(
+  [
+    "\\b(?:CAD|AUD|NZD|SGD|HKD|MXN)\\b",
+    "\\b(?:CA|AU|NZ|HK|C|A|S)\\$",
+    "\\b(?:Canada|Australia|New Zealand|Singapore|Hong Kong|Mexico)\\b",
+  ].join("|"),
+  "u",
+);
 
 /** Every currency that the text speaks of, most often named first. */
 export function currencyCandidates(lines: readonly Line[]): readonly Candidate<string>[] {
@@ -25,8 +33,9 @@ export function currencyCandidates(lines: readonly Line[]): readonly Candidate<s
     codesIn(lineText(line)).map((code): Candidate<string> => ({ value: code, evidence: "label", line })),
   );
   const all = [...named, ...dollarCandidates(lines)];
-  const count = (code: string) => all.filter((candidate) => candidate.value === code).length;
-  return all.sort((a, b) => count(b.value) - count(a.value));
+  const counts = new Map<string, number>();
+  for (const { value } of all) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return all.sort((a, b) => (counts.get(b.value) ?? 0) - (counts.get(a.value) ?? 0));
 }
 
 function codesIn(text: string): readonly string[] {

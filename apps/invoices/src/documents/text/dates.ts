@@ -1,6 +1,6 @@
 /**
- * Finds days in printed text, in the notations of English, German, Dutch and French, and says in which order day and month stand.
- * "03/04/2024" has two readings; which one holds is decided from the whole document or not at all.
+ * Finds days in printed text, in the notations of English, German, Dutch and French, and says in which order day and
+ * month stand. "03/04/2024" has two readings; which one holds is decided from the whole document or not at all.
  */
 import type { Finder, Found } from "./labelled.ts";
 
@@ -13,13 +13,26 @@ export interface PrintedDay {
 export type DayOrder = "day-first" | "month-first";
 
 const MONTHS: readonly RegExp[] = [
-  /^jan/, /^f[eé][bv]/, /^(?:mar|mär|mrz|maa|mrt)/, /^(?:apr|avr)/, /^(?:may|mai|mei)/, /^(?:jun|juin)/,
-  /^(?:jul|juil)/, /^(?:aug|ao[uû])/, /^sep/, /^(?:oct|okt)/, /^nov/, /^d[eé][cz]/,
+  /^jan/,
+  /^f[eé][bv]/,
+  /^(?:mar|mär|mrz|maa|mrt)/,
+  /^(?:apr|avr)/,
+  /^(?:may|mai|mei)/,
+  /^(?:jun|juin)/,
+  /^(?:jul|juil)/,
+  /^(?:aug|ao[uû])/,
+  /^sep/,
+  /^(?:oct|okt)/,
+  /^nov/,
+  /^d[eé][cz]/,
 ];
 
 const YEAR_FIRST = String.raw`(?<![\d.])(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)`;
 const NUMERIC = String.raw`(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\5(\d{4}|\d{2})(?![\d/-])`;
-const DAY_MONTH = String.raw`(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|e)?\.?[\s-]+(?:of\s+|de\s+)?(\p{L}{3,10})\.?,?[\s-]+(\d{4})(?!\d)`;
+const DAY_MONTH = [
+  String.raw`(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|e)?\.?[\s-]+(?:of\s+|de\s+)?`,
+  String.raw`(\p{L}{3,10})\.?,?[\s-]+(\d{4})(?!\d)`,
+].join("");
 const MONTH_DAY = String.raw`(?<!\p{L})(\p{L}{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?\s?,?\s+(\d{4})(?!\d)`;
 const DAY = new RegExp([YEAR_FIRST, NUMERIC, DAY_MONTH, MONTH_DAY].join("|"), "giu");
 
@@ -54,13 +67,30 @@ export function readDay(day: PrintedDay, order: DayOrder): string {
 }
 
 function printedDay(match: RegExpExecArray): PrintedDay {
-  const [, isoYear, isoMonth, isoDay, first, separator, second, shortYear, day, dayMonth, dayYear, monthName, monthDay, monthYear] = match;
+  const [
+    ,
+    isoYear,
+    isoMonth,
+    isoDay,
+    first,
+    separator,
+    second,
+    shortYear,
+    day,
+    dayMonth,
+    dayYear,
+    monthName,
+    monthDay,
+    monthYear,
+  ] = match;
   if (isoYear !== undefined) return certain(calendarDay(Number(isoYear), Number(isoMonth), Number(isoDay)));
   if (first !== undefined) {
     const year = fullYear(Number(shortYear));
     const dayFirst = calendarDay(year, Number(second), Number(first));
     // Nobody who writes the month first separates with dots.
-    return separator === "." ? certain(dayFirst) : { dayFirst, monthFirst: calendarDay(year, Number(first), Number(second)) };
+    return separator === "."
+      ? certain(dayFirst)
+      : { dayFirst, monthFirst: calendarDay(year, Number(first), Number(second)) };
   }
   if (day !== undefined) return certain(calendarDay(Number(dayYear), monthNumber(dayMonth), Number(day)));
   return certain(calendarDay(Number(monthYear), monthNumber(monthName), Number(monthDay)));

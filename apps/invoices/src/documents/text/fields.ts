@@ -1,9 +1,10 @@
 /**
- * From the laid-out text of a document to an invoice, by labels and arithmetic. What stays open is said as a finding, so that nothing
- * that was guessed is ever accepted.
+ * From the laid-out text of a document to an invoice, by labels and arithmetic. What stays open is said as a finding,
+ * so that nothing that was guessed is ever accepted.
  */
-import type { Finding } from "../finding.ts";
+
 import { fieldText } from "../clean-text.ts";
+import type { Finding } from "../finding.ts";
 import type { Invoice, InvoiceField, Provenance } from "../invoice.ts";
 import type { Line } from "../pdf/layout.ts";
 import { type Candidate, type Choice, choose, provenanceOf } from "./candidate.ts";
@@ -73,7 +74,9 @@ function readDays(lines: readonly Line[], customaryOrder: DayOrder): Days {
     if (role === "issued") issued.push({ value, evidence: "label", line });
     if (role === "dated") dated.push({ value, evidence: "label", line });
   }
-  const first = labelled.slice(0, 1).map(({ value: day, line }) => ({ value: readDay(day, order), evidence: "place", line }) as const);
+  const first = labelled
+    .slice(0, 1)
+    .map(({ value: day, line }) => ({ value: readDay(day, order), evidence: "place", line }) as const);
   // A bare "Date" is the invoice's own only where no other label says "invoice date".
   const date = choose(issued) ?? choose(dated) ?? choose(first);
   return { date, dueDate: choose(due), orderAssumed: date !== null && ambiguous.has(date.value) };
@@ -88,10 +91,22 @@ function doubtsAbout(field: InvoiceField, choice: Choice<string> | null): readon
   if (choice === null) return [];
   if (choice.rivals.length > 0) {
     const values = [choice.value, ...choice.rivals].slice(0, 4).join(", ");
-    return [{ severity: "review", code: `${field}_ambiguous`, message: `The document states more than one ${field}: ${values}.` }];
+    return [
+      {
+        severity: "review",
+        code: `${field}_ambiguous`,
+        message: `The document states more than one ${field}: ${values}.`,
+      },
+    ];
   }
   if (choice.evidence !== "label") {
-    return [{ severity: "review", code: `${field}_unlabelled`, message: `The ${field} ${choice.value} is likely, but nothing in the document settles it.` }];
+    return [
+      {
+        severity: "review",
+        code: `${field}_unlabelled`,
+        message: `The ${field} ${choice.value} is likely, but nothing in the document settles it.`,
+      },
+    ];
   }
   return [];
 }

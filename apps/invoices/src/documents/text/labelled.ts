@@ -1,6 +1,6 @@
 /**
- * Finds the printed label of each value: the words before it on its line, and the column header above it. Works for anything that a
- * finder can spot in a string, and knows neither languages nor fields.
+ * Finds the printed label of each value: the words before it on its line, and the column header above it. Works for
+ * anything that a finder can spot in a string, and knows neither languages nor fields.
  */
 import { isCurrencyCode } from "../currency-code.ts";
 import type { Cell, Line } from "../pdf/layout.ts";
@@ -29,30 +29,38 @@ export interface Labelled<Value> {
 
 /** How many lines up a column header may stand. */
 const HEADER_REACH_LINES = 3;
-/** Letters only: what carries digits is an identifier, and names nothing. */
-const WORD = /(?<![\p{L}\d])\p{L}{2,}(?![\p{L}\d])/gu;
-
 /** Every value of the document with its label. */
 export function labelValues<Value>(lines: readonly Line[], find: Finder<Value>): readonly Labelled<Value>[] {
-  return lines.flatMap((line, index) => labelLine(lines, line, index, find));
+  const searched = lines.map((line) => line.cells.map((cell) => ({ ...cell, values: find(cell.text) })));
+  return lines.flatMap((line, index) => labelLine(line, index, lines, searched));
 }
 
-/** Whether a string can label something: a currency code beside an amount cannot. */
+interface SearchedCell<Value> extends Cell {
+  readonly values: readonly Found<Value>[];
+}
+
+type SearchedLines<Value> = readonly (readonly SearchedCell<Value>[])[];
+
+/**
+ * Whether a string can label something: identifiers, which carry digits, and currency codes beside an amount cannot.
+ */
 export function hasWords(text: string): boolean {
-  return (text.match(WORD) ?? []).some((word) => !isCurrencyCode(word));
+  return text.split(/\s+/u).some((token) => {
+    const letters = token.replace(/\P{L}/gu, "");
+    return letters.length >= 2 && !/\d/u.test(token) && !isCurrencyCode(letters);
+  });
 }
 
 function labelLine<Value>(
-  lines: readonly Line[],
   line: Line,
   lineIndex: number,
-  find: Finder<Value>,
+  lines: readonly Line[],
+  searched: SearchedLines<Value>,
 ): readonly Labelled<Value>[] {
   const runs: { label: string | null; values: { found: Found<Value>; cell: Cell }[] }[] = [{ label: null, values: [] }];
-  for (const cell of line.cells) {
+  for (const cell of searched[lineIndex] ?? []) {
     let end = 0;
-    const values = find(cell.text);
-    for (const found of values) {
+    for (const found of cell.values) {
       const between = cell.text.slice(end, found.start);
       if (hasWords(between)) runs.push({ label: between, values: [] });
       runs.at(-1)?.values.push({ found, cell });
@@ -66,7 +74,7 @@ function labelLine<Value>(
       value: found.value,
       line,
       before: label,
-      above: headerAbove(lines, lineIndex, extentOf(found, cell), find),
+      above: headerAbove(lineIndex, extentOf(found, cell), lines, searched),
       isFirst: index === 0,
       isLast: index === values.length - 1,
     })),
@@ -86,18 +94,16 @@ function extentOf(found: Found<unknown>, cell: Cell): Extent {
 
 /** The nearest cell above that shares the column and holds words; other values of the same column are passed over. */
 function headerAbove<Value>(
-  lines: readonly Line[],
   lineIndex: number,
   extent: Extent,
-  find: Finder<Value>,
+  lines: readonly Line[],
+  searched: SearchedLines<Value>,
 ): string | null {
   const page = lines[lineIndex]?.page;
   for (let up = 1; up <= HEADER_REACH_LINES; up++) {
-    const line = lines[lineIndex - up];
-    if (line === undefined || line.page !== page) return null;
-    const cell = line.cells.find(({ left, right }) => left < extent.right && right > extent.left);
-    if (cell === undefined || find(cell.text).length > 0) continue;
-    if (hasWords(cell.text)) return cell.text;
+    if (lines[lineIndex - up]?.page !== page) return null;
+    const cell = searched[lineIndex - up]?.find(({ left, right }) => left < extent.right && right > extent.left);
+    if (cell !== undefined && cell.values.length === 0 && hasWords(cell.text)) return cell.text;
   }
   return null;
 }

@@ -1,15 +1,21 @@
 /**
- * Finds the invoice's own number by its label, in English, German, Dutch and French. Numbers of orders, customers and VAT have labels of
- * their own and are not taken for it.
+ * Finds the invoice's own number by its label, in English, German, Dutch and French. Numbers of orders, customers and
+ * VAT have labels of their own and are not taken for it.
  */
 import type { Cell, Line } from "../pdf/layout.ts";
 import { findAmounts } from "./amounts.ts";
 import type { Candidate, Evidence } from "./candidate.ts";
 import { findDays } from "./dates.ts";
 
-const DOCUMENT = String.raw`(?:(?:tax\s)?invoice|credit\s?(?:note|memo)|bill|receipt|[a-zäöü]{0,12}rechnung|gutschrift|beleg|factuur|credit\s?nota|facture|avoir)`;
-const NUMERAL = String.raw`(?:number|num[ée]ro|nummer|no|nr|n°|nº|№|id|#)`;
-const TYPE_CODE = String.raw`(?:\([\w\s]{3,40}\)\s*){0,2}`;
+const DOCUMENT = `(?:${[
+  "(?:tax\\s)?invoice|credit\\s?(?:note|memo)|bill|receipt",
+  "[a-zäöü]{0,12}rechnung|gutschrift|beleg",
+  "factuur|credit\\s?nota",
+  "facture|avoir",
+].join("|")})`;
+const NUMERAL = "(?:number|num[ée]ro|nummer|no|nr|n°|nº|№|id|#)";
+/** "(380)", "(Selbst ausgestellte Rechnung)" between the name of the document and its number. */
+const IN_BRACKETS = String.raw`(?:\([\w\s]{3,40}\)\s*){0,2}`;
 const NUMBER = String.raw`([\p{L}\d][\p{L}\d_./\\-]*)`;
 const BOUNDARY = String.raw`(?<![\p{L}\d-])`;
 
@@ -21,9 +27,12 @@ interface Rule {
 /** Label and number within one line. */
 const INLINE: readonly Rule[] = [
   // "Invoice Number: 42", "Rechnungs-Nr. 42", "Factuurnummer: 42", "Facture n° 42", "Receipt # No.: 42"
-  rule("label", `${BOUNDARY}${DOCUMENT}s?[\\s.-]*${TYPE_CODE}(?:${NUMERAL}[\\s.:]*){1,2}${NUMBER}`),
+  rule("label", `${BOUNDARY}${DOCUMENT}s?[\\s.-]*${IN_BRACKETS}(?:${NUMERAL}[\\s.:]*){1,2}${NUMBER}`),
   // "N° de facture : 42", "Numéro de facture 42", "No. of invoice: 42"
-  rule("label", `${BOUNDARY}${NUMERAL}\\.?\\s*(?:de\\s|of\\s|der\\s|van\\s)(?:la\\s|de\\s|the\\s)?${DOCUMENT}\\s*:?\\s*${NUMBER}`),
+  rule(
+    "label",
+    `${BOUNDARY}${NUMERAL}\\.?\\s*(?:de\\s|of\\s|der\\s|van\\s)(?:la\\s|de\\s|the\\s)?${DOCUMENT}\\s*:?\\s*${NUMBER}`,
+  ),
   // "INVOICE: 42"
   rule("label", `${BOUNDARY}${DOCUMENT}\\s*:\\s*${NUMBER}`),
   // "Facture FA-2017-0010" as a heading of its own
@@ -55,7 +64,10 @@ function inlineNumbers(line: Line): readonly Candidate<string>[] {
   return [];
 }
 
-/** A column headed "Factuur" or "Invoice No", and what stands under it. A heading alone on its line is weaker: it may be a title. */
+/**
+ * A column headed "Factuur" or "Invoice No", and what stands under it. A heading alone on its line is weaker: it may be
+ * a title.
+ */
 function numbersBelow(lines: readonly Line[], index: number): readonly Candidate<string>[] {
   const headerLine = lines[index];
   const header = headerLine?.cells.find((cell) => HEADER.test(cell.text));

@@ -1,6 +1,6 @@
 /**
- * Chooses total, net and VAT among labelled amounts. Labels name the candidates, arithmetic (net + VAT = total) confirms them; arithmetic
- * alone never makes an unlabelled amount a field.
+ * Chooses total, net and VAT among labelled amounts. Labels name the candidates, arithmetic (net + VAT = total)
+ * confirms them; arithmetic alone never makes an unlabelled amount a field.
  */
 import { type Amount, absoluteAmount, compareAmounts, percentOf, subtractAmounts, sumAmounts } from "../amount.ts";
 import type { Line } from "../pdf/layout.ts";

@@ -1,10 +1,11 @@
 /**
- * UN/CEFACT Cross Industry Invoice, in its two generations: D16B (`CrossIndustryInvoice`: Factur-X, ZUGFeRD 2, XRechnung) and the
- * draft that ZUGFeRD 1.0 was built on (`CrossIndustryDocument`). They differ in the names of a few containers only.
+ * UN/CEFACT Cross Industry Invoice, in its two generations: D16B (`CrossIndustryInvoice`: Factur-X, ZUGFeRD 2,
+ * XRechnung) and the draft that ZUGFeRD 1.0 was built on (`CrossIndustryDocument`). They differ in the names of a few
+ * containers only.
  */
 import type { Invoice, InvoiceLine, VatRow } from "../invoice.ts";
 import { createFieldReader, xmlDate } from "./mapping.ts";
-import { type XmlNode, type XmlRoot, allAt, amountAt, amountOf, attributeOf, firstAt, textAt, textOf } from "./node.ts";
+import { allAt, amountAt, amountOf, attributeOf, firstAt, textAt, textOf, type XmlNode, type XmlRoot } from "./node.ts";
 
 interface CiiNames {
   readonly syntax: "cii" | "zugferd1";
@@ -108,7 +109,9 @@ export function readCii(root: XmlRoot, names: CiiNames, attachment: string | nul
   };
 }
 
-/** VAT may be stated twice, also in the currency of the VAT account; the invoice's own currency is the one that adds up. */
+/**
+ * VAT may be stated twice, also in the currency of the VAT account; the invoice's own currency is the one that adds up.
+ */
 function amountIn(currency: string | null, stated: readonly XmlNode[]): string | null {
   const own = stated.find((amount) => [null, currency].includes(attributeOf(amount, "currencyID")));
   return amountOf(own ?? null);

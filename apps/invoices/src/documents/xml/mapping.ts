@@ -1,11 +1,13 @@
 /**
- * The common ground of the XML mappers: reads a field at a path and remembers the path, so that provenance cannot drift away from
- * the value. Knows nothing of any syntax.
+ * The common ground of the XML mappers: reads a field at a path and remembers the path, so that provenance cannot drift
+ * away from the value. Knows nothing of any syntax.
  */
 import type { Invoice, InvoiceField, Provenance } from "../invoice.ts";
-import { type XmlNode, type XmlRoot, amountOf, firstAt, textOf } from "./node.ts";
+import { amountOf, firstAt, textOf, type XmlNode, type XmlRoot } from "./node.ts";
 
-/** Where the invoice's scalar fields stand in a syntax. Fields that need more than a path are read by the mapper itself. */
+/**
+ * Where the invoice's scalar fields stand in a syntax. Fields that need more than a path are read by the mapper itself.
+ */
 export type FieldPaths = { readonly [field in InvoiceField]?: string };
 
 /** Reads fields of one document, collecting where each was found. */
@@ -17,16 +19,18 @@ export interface FieldReader {
   provenance(): Invoice["provenance"];
 }
 
-/** A reader over one document. `attachment` is the name of the file inside a PDF or an e-mail that the XML came from. */
+/**
+ * A reader over one document. `attachment` is the name of the file inside a PDF or an e-mail that the XML came from.
+ */
 export function createFieldReader(root: XmlRoot, paths: FieldPaths, attachment: string | null): FieldReader {
   const found: { [field in InvoiceField]?: Provenance } = {};
   const note = (field: InvoiceField, path: string, value: string | null) => {
     if (value !== null) found[field] = { from: "xml", path: `/${root.name}/${path}`, attachment };
     return value;
   };
-  const read = (field: InvoiceField, valueOf: (node: XmlNode | null) => string | null) => {
+  const read = (field: InvoiceField, take: (node: XmlNode | null) => string | null) => {
     const path = paths[field];
-    return path === undefined ? null : note(field, path, valueOf(firstAt(root.node, path)));
+    return path === undefined ? null : note(field, path, take(firstAt(root.node, path)));
   };
   return {
     text: (field) => read(field, textOf),
@@ -36,7 +40,10 @@ export function createFieldReader(root: XmlRoot, paths: FieldPaths, attachment: 
   };
 }
 
-/** `YYYY-MM-DD` of an `xs:date` ("2019-09-23", "2019-09-23+02:00") or a UN/CEFACT format 102 date ("20190923"); null for the rest. */
+/**
+ * `YYYY-MM-DD` of an `xs:date` ("2019-09-23", "2019-09-23+02:00") or a UN/CEFACT format 102 date ("20190923"); null for
+ * the rest.
+ */
 export function xmlDate(text: string | null): string | null {
   const match = /^(\d{4})-?(\d{2})-?(\d{2})(?:Z|[+-]\d{2}:\d{2}|T.*)?$/.exec(text ?? "");
   if (match === null) return null;

@@ -1,6 +1,6 @@
 /**
- * Walking a parsed XML document by paths of local names ("ExchangedDocument/ID"). Namespaces prefixes are gone, text is unparsed.
- * A step that is missing gives nothing, a step that is repeated gives the first; nothing here throws.
+ * Walking a parsed XML document by paths of local names ("ExchangedDocument/ID"). Namespaces prefixes are gone, text is
+ * unparsed. A step that is missing gives nothing, a step that is repeated gives the first; nothing here throws.
  */
 import { XMLParser } from "fast-xml-parser";
 import { type Amount, parseDecimal } from "../amount.ts";

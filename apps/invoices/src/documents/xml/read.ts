@@ -1,6 +1,6 @@
 /**
- * From the bytes of an XML file to an invoice, whichever of the known syntaxes it is in. The syntax is told by the document element,
- * never by a file name.
+ * From the bytes of an XML file to an invoice, whichever of the known syntaxes it is in. The syntax is told by the
+ * document element, never by a file name.
  */
 import type { Invoice } from "../invoice.ts";
 import type { Limits } from "../limits.ts";

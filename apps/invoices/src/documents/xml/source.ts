@@ -1,6 +1,7 @@
 /**
- * From bytes to XML text that is safe to parse. Refuses a DOCTYPE, entity declarations and NUL before any parser sees them, and
- * bounds the number and the depth of elements. Decoding never throws: an unknown or false charset is noted, not fatal.
+ * From bytes to XML text that is safe to parse. Refuses a DOCTYPE, entity declarations and NUL before any parser sees
+ * them, and bounds the number and the depth of elements. Decoding never throws: an unknown or false charset is noted,
+ * not fatal.
  */
 import type { Limits } from "../limits.ts";
 import { RejectedDocument } from "../rejection.ts";
@@ -25,6 +26,10 @@ function decodeXml(bytes: Uint8Array): XmlSource {
   if (byMark !== null) return decode(bytes, byMark);
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 200)).toString("latin1");
   const declared = /^\s*<\?xml[^>]*?\bencoding\s*=\s*["']([^"']*)["']/.exec(head)?.[1];
+  // Two bytes a letter, and yet the declaration could be read byte by byte: it is false.
+  if (declared !== undefined && /^(?:utf-?16|ucs-?2)/i.test(declared)) {
+    return { ...decode(bytes, "utf-8"), encodingCertain: false };
+  }
   return decode(bytes, declared ?? "utf-8");
 }
 
@@ -44,9 +49,12 @@ function decode(bytes: Uint8Array, encoding: string): XmlSource {
   }
 }
 
-const COMMENT_CDATA_OR_TAG = /<!--[^]*?(?:-->|$)|<!\[CDATA\[[^]*?(?:\]\]>|$)|<\?[^]*?(?:\?>|$)|<(\/?)[A-Za-z_:][^<>]*?(\/?)>/g;
+const COMMENT_CDATA_OR_TAG =
+  /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[[\s\S]*?(?:\]\]>|$)|<\?[\s\S]*?(?:\?>|$)|<(\/?)[A-Za-z_:][^<>]*?(\/?)>/g;
 
-/** Counts tags as they are written. The parser recurses over what it builds, so depth must be known before it starts. */
+/**
+ * Counts tags as they are written. The parser recurses over what it builds, so depth must be known before it starts.
+ */
 function boundElements(text: string, limits: Pick<Limits, "xmlDepth" | "xmlElements">): void {
   let depth = 0;
   let elements = 0;
@@ -58,7 +66,8 @@ function boundElements(text: string, limits: Pick<Limits, "xmlDepth" | "xmlEleme
     }
     elements++;
     if (selfClosing !== "/") depth++;
-    if (elements > limits.xmlElements) throw new RejectedDocument("xml_too_complex", `over ${limits.xmlElements} elements`);
+    if (elements > limits.xmlElements)
+      throw new RejectedDocument("xml_too_complex", `over ${limits.xmlElements} elements`);
     if (depth > limits.xmlDepth) throw new RejectedDocument("xml_too_complex", `nested over ${limits.xmlDepth} deep`);
   }
 }

@@ -1,10 +1,10 @@
 /**
- * UBL 2.1 Invoice and CreditNote, as used by EN 16931, PEPPOL BIS and XRechnung. The two differ in the names of the type code and of
- * the lines only.
+ * UBL 2.1 Invoice and CreditNote, as used by EN 16931, PEPPOL BIS and XRechnung. The two differ in the names of the
+ * type code and of the lines only.
  */
 import type { Invoice } from "../invoice.ts";
 import { createFieldReader, xmlDate } from "./mapping.ts";
-import { type XmlNode, type XmlRoot, allAt, amountAt, amountOf, attributeOf, firstAt, textAt } from "./node.ts";
+import { allAt, amountAt, amountOf, attributeOf, firstAt, textAt, type XmlNode, type XmlRoot } from "./node.ts";
 
 const TOTALS = "LegalMonetaryTotal";
 const SELLER = "AccountingSupplierParty/Party";
@@ -84,7 +84,10 @@ function partyNamePath(node: XmlNode, party: string): string {
   return textAt(node, registered) === null ? `${party}/PartyName/Name` : registered;
 }
 
-/** There may be a second total in the currency of the VAT account; the one in the invoice's own currency is the one that adds up. */
+/**
+ * There may be a second total in the currency of the VAT account; the one in the invoice's own currency is the one that
+ * adds up.
+ */
 function vatTotal(node: XmlNode, currency: string | null): XmlNode | null {
   const totals = allAt(node, "TaxTotal");
   return (

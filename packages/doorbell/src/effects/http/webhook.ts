@@ -10,6 +10,7 @@ import { DoorbellError } from "../../core/errors.ts";
 import { describeFailure } from "../../core/failure.ts";
 import { assertStorableText, toStorableJson } from "../../core/json.ts";
 import { safeText } from "../../core/scrub.ts";
+import { startDeadline } from "../deadline.ts";
 import { isPublicAddress } from "./address.ts";
 import { classifyAnswer, classifyFailure, type WebhookResult } from "./classify.ts";
 import { guardedConnector, type ResolveHost } from "./guarded-connector.ts";
@@ -46,7 +47,6 @@ export interface WebhookParts {
 const BODY_MAX_BYTES = 1_048_576;
 const RESPONSE_MAX_BYTES = 65_536;
 const URL_MAX_BYTES = 2_000;
-const DEADLINE_MAX_MS = 600_000;
 /** What a reason quotes of the answer. */
 const EXCERPT_MAX_BYTES = 300;
 
@@ -95,7 +95,7 @@ function prepare(request: WebhookRequest): Prepared {
       ...signature,
     },
     body,
-    deadlineMs: Math.min(toMs(request.deadlineMs, "webhook deadline"), DEADLINE_MAX_MS),
+    deadlineMs: toMs(request.deadlineMs, "webhook deadline"),
   };
 }
 
@@ -173,20 +173,4 @@ async function readExcerpt(body: AsyncIterable<Uint8Array>, maxBytes: number): P
   }
   const text = Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8");
   return safeText(text.replace(/\s+/g, " ").trim(), EXCERPT_MAX_BYTES);
-}
-
-/** One signal for the deadline and for the caller's own, without leaving a listener on the caller's. */
-function startDeadline(deadlineMs: number, signal: AbortSignal | undefined): { signal: AbortSignal; stop(): void } {
-  const controller = new AbortController();
-  const onAbort = (): void => controller.abort(new Error("given up: the attempt has ended"));
-  const timer = setTimeout(() => controller.abort(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
-  if (signal?.aborted === true) onAbort();
-  signal?.addEventListener("abort", onAbort, { once: true });
-  return {
-    signal: controller.signal,
-    stop() {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-    },
-  };
 }
