@@ -33,8 +33,13 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
   /** One process for each contender that only makes its schema: never measured, so it may stay. */
   const installers = new Map<ContenderName, Agent>();
 
-  function start(contender: ContenderName, databaseUrl: string, log: string): Agent {
-    const agent = spawnAgent({ node, contender, databaseUrl, logPath: join(logFolder, `${log}.log`) });
+  function start(contender: ContenderName, log: string): Agent {
+    const agent = spawnAgent({
+      node,
+      contender,
+      databaseUrl: server.databaseUrl(contender),
+      logPath: join(logFolder, `${log}.log`),
+    });
     running.add(agent);
     return agent;
   }
@@ -42,7 +47,7 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
   function installer(contender: ContenderName): Agent {
     const known = installers.get(contender);
     if (known !== undefined) return known;
-    const agent = start(contender, server.databaseUrl(contender), `install-${contender}`);
+    const agent = start(contender, `install-${contender}`);
     installers.set(contender, agent);
     return agent;
   }
@@ -62,14 +67,13 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
       const started: Agent[] = [];
       const stage: Stage = {
         freshDatabase: async (contender) => {
-          const databaseUrl = await server.recreateDatabase(contender);
+          await server.recreateDatabase(contender);
           await installer(contender).run(schemaPart, null);
-          return databaseUrl;
         },
-        settleDatabase: (databaseUrl) => server.settleDatabase(databaseUrl),
+        settleDatabase: (contender) => server.settleDatabase(contender),
         sample: () => server.sample(),
-        spawn: (contender, databaseUrl) => {
-          const agent = start(contender, databaseUrl, log.filter((word) => word !== "").join("-"));
+        spawn: (contender) => {
+          const agent = start(contender, log.filter((word) => word !== "").join("-"));
           started.push(agent);
           return agent;
         },

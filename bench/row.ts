@@ -11,12 +11,12 @@ export type Figures = Readonly<Record<string, number>>;
 
 /** What a row may use while it measures. Everything that it hands out is closed when the measurement ends. */
 export interface Stage {
-  /** Drops the contender's database and makes a new one with the contender's schema; its superuser URL. */
-  freshDatabase(contender: ContenderName): Promise<string>;
+  /** A new process in which parts run with this contender. It loads meanwhile, so ask for it before the database. */
+  spawn(contender: ContenderName): Agent;
+  /** Drops the contender's database and makes a new one with the contender's schema. */
+  freshDatabase(contender: ContenderName): Promise<void>;
   /** Brings the database to rest: statistics fresh, dirty pages written, so that no case pays for the one before. */
-  settleDatabase(databaseUrl: string): Promise<void>;
-  /** A new process in which parts run with this contender. */
-  spawn(contender: ContenderName, databaseUrl: string): Agent;
+  settleDatabase(contender: ContenderName): Promise<void>;
   /** Counters of the server and of the machine; the difference of two samples is what happened between them. */
   sample(): Promise<MachineSample>;
 }

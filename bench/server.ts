@@ -29,9 +29,9 @@ export interface Server {
   readonly version: string;
   readonly settings: Readonly<Record<string, string>>;
   databaseUrl(contender: ContenderName): string;
-  recreateDatabase(contender: ContenderName): Promise<string>;
+  recreateDatabase(contender: ContenderName): Promise<void>;
   /** Fresh statistics in this database, and no dirty page left in the server. */
-  settleDatabase(databaseUrl: string): Promise<void>;
+  settleDatabase(contender: ContenderName): Promise<void>;
   sample(): Promise<MachineSample>;
   /** Leaves nothing behind: the contenders' databases go, and the server with its folder if it was started here. */
   stop(): Promise<void>;
@@ -63,10 +63,9 @@ export async function openServer(url: string | undefined, contenders: readonly C
     recreateDatabase: async (contender) => {
       await drop(contender);
       await superuser.query(`create database ${databaseName(contender)}`);
-      return databaseUrl(contender);
     },
-    settleDatabase: async (url) => {
-      const database = new pg.Client(url);
+    settleDatabase: async (contender) => {
+      const database = new pg.Client(databaseUrl(contender));
       await database.connect();
       await database.query("vacuum analyze");
       await database.query("checkpoint");

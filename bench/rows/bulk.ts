@@ -21,9 +21,9 @@ const enqueuePart: Part<Workload, { readonly jobs: number; readonly elapsedMs: n
 };
 
 async function measure(stage: Stage, contender: ContenderName, workload: Workload): Promise<Figures> {
-  const databaseUrl = await stage.freshDatabase(contender);
-  await stage.settleDatabase(databaseUrl);
-  const producer = stage.spawn(contender, databaseUrl);
+  const producer = stage.spawn(contender);
+  await stage.freshDatabase(contender);
+  await stage.settleDatabase(contender);
   const { jobs, elapsedMs } = await producer.run(enqueuePart, workload);
   return { jobsPerSecond: (jobs / elapsedMs) * 1000 };
 }

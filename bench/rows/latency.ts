@@ -11,7 +11,7 @@ import { quantile } from "../statistics.ts";
 
 const warmUp = 20;
 /** The worker has said that it takes jobs; its first polls, listeners and caches come to rest in this time. */
-const settleMs = 800;
+const settleMs = 500;
 
 /** How a job is sent: by itself, or in a transaction of the caller's, who then rings or leaves it to the look-out. */
 type Sending = "alone" | "caller's transaction" | "caller's transaction, then ring()";
@@ -71,10 +71,10 @@ const receivePart: Part<{ readonly count: number }, readonly number[]> = {
 };
 
 async function measure(stage: Stage, contender: ContenderName, sending: Sending, samples: number): Promise<Figures> {
-  const databaseUrl = await stage.freshDatabase(contender);
-  await stage.settleDatabase(databaseUrl);
-  const producer = stage.spawn(contender, databaseUrl);
-  const worker = stage.spawn(contender, databaseUrl);
+  const producer = stage.spawn(contender);
+  const worker = stage.spawn(contender);
+  await stage.freshDatabase(contender);
+  await stage.settleDatabase(contender);
   const count = warmUp + samples;
   const ready = createSignal();
   const receiving = worker.run(receivePart, { count }, () => ready.raise());

@@ -72,12 +72,12 @@ async function holds(database: pg.Client, sql: string): Promise<boolean> {
 }
 
 async function measure(stage: Stage, contender: ContenderName, workload: Workload): Promise<Figures> {
-  const databaseUrl = await stage.freshDatabase(contender);
-  const producer = stage.spawn(contender, databaseUrl);
-  const worker = stage.spawn(contender, databaseUrl);
+  const producer = stage.spawn(contender);
+  const worker = stage.spawn(contender);
+  await stage.freshDatabase(contender);
   await producer.run(fillPart, workload);
   await producer.close();
-  await stage.settleDatabase(databaseUrl);
+  await stage.settleDatabase(contender);
   const samples: Promise<MachineSample>[] = [];
   const drained = await worker.run(drainPart, { jobs: workload.jobs }, () => samples.push(stage.sample()));
   const [before, after] = await Promise.all(samples);

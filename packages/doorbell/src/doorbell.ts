@@ -2,11 +2,11 @@
 // nothing itself.
 import { hostname } from "node:os";
 import { type Client, type DoorbellOptions, openClient } from "./client/client.ts";
+import { defaultLane } from "./core/definition.ts";
 import { type Duration, toMs } from "./core/duration.ts";
-import { heartbeat } from "./maintenance/heartbeat.ts";
-import { retention } from "./maintenance/retention.ts";
-import { ringer } from "./maintenance/ringer.ts";
-import { sweeper } from "./maintenance/sweeper.ts";
+import { newId } from "./core/ids.ts";
+import { maintenanceServices } from "./maintenance/services.ts";
+import type { ProcessState } from "./store/maintenance.ts";
 import { version } from "./version.ts";
 import type { Handler } from "./worker/handler.ts";
 import { createWorker, type Service, type Worker, type WorkerOptions } from "./worker/worker.ts";
@@ -18,10 +18,23 @@ export interface MaintainedWorkerOptions extends Omit<WorkerOptions, "services">
   readonly sweepEvery?: Duration;
 }
 
+export interface MaintenanceOptions {
+  /** How the process calls itself in the table of workers. Default "web". */
+  readonly role?: string;
+  /** From one sweep to the next. Default 5 s. */
+  readonly sweepEvery?: Duration;
+  /** Default true. False for a login that may not sweep, being no member of doorbell_worker: a heartbeat is all then. */
+  readonly sweeps?: boolean;
+  /** The lanes of the application's kinds. Default: the default lane. */
+  readonly lanes?: readonly string[];
+}
+
 export interface Doorbell
   extends Pick<Client, "enqueue" | "enqueueMany" | "transaction" | "clamp" | "objects" | "log" | "metrics" | "close"> {
   /** A worker with its sweeper, retention, ringer and heartbeat. Nothing happens before its `start()`. Throws option_invalid. */
   worker(handlers: readonly Handler[], options?: MaintainedWorkerOptions): Worker;
+  /** The same maintenance for a process without a worker. Throws option_invalid. */
+  maintenance(options?: MaintenanceOptions): Service;
   /** The client beneath, for those who build on it. */
   readonly client: Client;
 }
@@ -44,42 +57,56 @@ export async function createDoorbell(options: DoorbellOptions): Promise<Doorbell
       const sweepEveryMs = toMs(sweepEvery, "sweepEvery");
       return createWorker(client, handlers, {
         ...rest,
-        services: (worker) => servicesFor(client, worker, role, sweepEveryMs),
+        services: (worker) =>
+          maintenanceServices(client, {
+            state: () => stateOf(worker, role),
+            lanes: worker.lanes,
+            sweepEveryMs,
+            sweeps: true,
+            rings: true,
+          }),
       });
+    },
+    maintenance: (maintenanceOptions = {}) => {
+      const { role = "web", sweepEvery = "5s", sweeps = true, lanes = [defaultLane] } = maintenanceOptions;
+      const state = stateWithoutWorker(role);
+      return together(
+        "maintenance",
+        maintenanceServices(client, {
+          state: () => state,
+          lanes,
+          sweepEveryMs: toMs(sweepEvery, "sweepEvery"),
+          sweeps,
+          // Into a queue in this process nobody else would see it, and here nobody takes it out.
+          rings: sweeps && !client.queue.capabilities.inProcess,
+        }),
+      );
     },
   };
 }
 
-function servicesFor(client: Client, worker: Worker, role: string, sweepEveryMs: number): readonly Service[] {
-  const { database, log, metrics, queue, waker } = client;
-  const wakeAll = (): void => {
-    for (const lane of worker.lanes) waker.wake(lane);
+const processFacts = { host: hostname(), pid: process.pid, version };
+
+function stateOf(worker: Worker, role: string): ProcessState {
+  const { id, kinds, lanes, concurrency: slots, running, draining, doorbellsDropped } = worker;
+  return { ...processFacts, id, role, kinds, lanes, slots, running, draining, doorbellsDropped };
+}
+
+function stateWithoutWorker(role: string): ProcessState {
+  const id = `${processFacts.host.slice(0, 60)}:${process.pid}:${newId().slice(-8)}`;
+  const idle = { kinds: [], lanes: [], slots: 0, running: 0, draining: false, doorbellsDropped: 0 };
+  return { ...processFacts, ...idle, id, role };
+}
+
+/** Started and stopped like one. */
+function together(name: string, services: readonly Service[]): Service {
+  return {
+    name,
+    start: () => {
+      for (const service of services) service.start();
+    },
+    stop: async () => {
+      await Promise.all(services.map((service) => service.stop()));
+    },
   };
-  const services: Service[] = [
-    heartbeat(
-      database,
-      () => ({
-        id: worker.id,
-        role,
-        host: hostname(),
-        pid: process.pid,
-        version,
-        kinds: worker.kinds,
-        lanes: worker.lanes,
-        slots: worker.concurrency,
-        running: worker.running,
-        draining: worker.draining,
-        doorbellsDropped: worker.doorbellsDropped,
-      }),
-      log,
-    ),
-    sweeper({ tx: database, everyMs: sweepEveryMs, log, metrics, onRung: wakeAll }),
-    retention(database, log),
-  ];
-  if (!queue.capabilities.line) {
-    const rings = ringer(database, queue, worker.lanes, log);
-    waker.onWake(() => rings.wake());
-    services.push(rings);
-  }
-  return services;
 }

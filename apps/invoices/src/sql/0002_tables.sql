@@ -35,7 +35,7 @@ select invoices.force_account('tokens');
 -- What was uploaded, and what became of it. The bytes are in the object store, under their hash.
 create table invoices.documents (
   account_id  text collate "C" not null references invoices.accounts,
-  document_id uuid not null,
+  document_id uuid not null,              -- v7: in the order of arrival
   sha256      text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$'),
   size_bytes  int not null check (size_bytes > 0),
   file_name   text,                       -- as the sender calls it: shown, never used to decide anything
@@ -50,7 +50,6 @@ create table invoices.documents (
   primary key (account_id, document_id),
   unique (account_id, sha256)             -- the same bytes are the same document
 );
-create index documents_newest on invoices.documents (account_id, received_at desc, document_id desc);
 select invoices.force_account('documents');
 
 -- What was read from a document, also from one that needs review.
@@ -73,7 +72,6 @@ create table invoices.extracted_invoices (
   primary key (account_id, document_id),
   foreign key (account_id, document_id) references invoices.documents
 );
-create index extracted_invoices_due on invoices.extracted_invoices (account_id, due_on);
 select invoices.force_account('extracted_invoices');
 
 -- Which document has an invoice number of a seller. The primary key decides between two that are read at the same time.

@@ -1,12 +1,16 @@
 // Statements about accounts and their tokens. Web and worker only read them; accounts are made by whoever administers.
 import { createHash, randomBytes } from "node:crypto";
+import { fromPg } from "doorbell-jobs";
 import type { Selectable } from "kysely";
-import type { Db } from "./database.ts";
+import type { ClientBase } from "pg";
+import { type Db, onTransaction } from "./database.ts";
 import type { InvoicesSchema } from "./schema.ts";
 
 export type Account = Selectable<InvoicesSchema["invoices.accounts"]>;
 
-/** Under the clamp: the account itself. Throws when there is none, which its own job cannot mend by trying again soon. */
+/**
+ * Under the clamp: the account itself. Throws when there is none, which its own job cannot mend by trying again soon.
+ */
 export async function requireAccount(db: Db, account: string): Promise<Account> {
   return await db
     .selectFrom("invoices.accounts")
@@ -17,21 +21,39 @@ export async function requireAccount(db: Db, account: string): Promise<Account> 
 
 /** Under the clamp: the hashes of the account's tokens. */
 export async function tokenHashes(db: Db, account: string): Promise<readonly Buffer[]> {
-  const rows = await db.selectFrom("invoices.tokens").select("token_sha256").where("account_id", "=", account).execute();
+  const rows = await db
+    .selectFrom("invoices.tokens")
+    .select("token_sha256")
+    .where("account_id", "=", account)
+    .execute();
   return rows.map((row) => row.token_sha256);
 }
 
 export type NewAccount = Pick<Account, "account_id" | "name" | "contact_email" | "webhook_url" | "webhook_secret">;
 
-/** Makes an account, as invoices_owner under its clamp, and gives its one token, which is not stored. */
-export async function createAccount(db: Db, account: NewAccount): Promise<string> {
-  await db.insertInto("invoices.accounts").values(account).execute();
-  const token = makeToken(account.account_id);
-  await db
-    .insertInto("invoices.tokens")
-    .values({ account_id: account.account_id, token_sha256: hashToken(token) })
-    .execute();
-  return token;
+/**
+ * Makes an account and gives its one token, which is stored as a hash only. For whoever administers: the client's login
+ * must be able to become invoices_owner. Throws what Postgres throws, after a rollback.
+ */
+export async function createAccount(client: ClientBase, account: NewAccount): Promise<string> {
+  const { account_id: id } = account;
+  const token = makeToken(id);
+  const db = onTransaction(fromPg(client));
+  await client.query("begin");
+  try {
+    await client.query("set local role invoices_owner");
+    await client.query("select set_config('invoices.account_id', $1, true)", [id]);
+    await db.insertInto("invoices.accounts").values(account).execute();
+    await db
+      .insertInto("invoices.tokens")
+      .values({ account_id: id, token_sha256: hashToken(token) })
+      .execute();
+    await client.query("commit");
+    return token;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
 }
 
 /** A token names its account, so that looking it up needs no view over all accounts. */

@@ -54,7 +54,9 @@ export function fromKysely(trx: Db): Tx {
   };
 }
 
-/** Kysely on a transaction that is open already, such as the one of `job.transaction`. It can neither begin nor end one. */
+/**
+ * Kysely on a transaction that is open already, such as the one of `job.transaction`. It can neither begin nor end one.
+ */
 export function onTransaction(tx: Tx): Db {
   const dialect: Dialect = {
     createAdapter: () => new PostgresAdapter(),
@@ -67,7 +69,9 @@ export function onTransaction(tx: Tx): Db {
 
 function openTransactionDriver(tx: Tx): Driver {
   const connection: DatabaseConnection = {
-    executeQuery: async <Row>({ sql, parameters }: CompiledQuery) => ({ rows: [...(await tx.query<Row>(sql, parameters))] }),
+    executeQuery: async <Row>({ sql, parameters }: CompiledQuery) => ({
+      rows: [...(await tx.query<Row>(sql, parameters))],
+    }),
     streamQuery: () => {
       throw new Error("a transaction of Doorbell's does not stream");
     },

@@ -4,7 +4,12 @@ import type { Invoice } from "../documents/invoice.ts";
 import type { Db } from "./database.ts";
 
 /** Keeps what was read, in place of what an earlier attempt read; nothing, where nothing was read. */
-export async function saveExtracted(db: Db, account: string, documentId: string, extraction: Extraction): Promise<void> {
+export async function saveExtracted(
+  db: Db,
+  account: string,
+  documentId: string,
+  extraction: Extraction,
+): Promise<void> {
   const { invoice, extractorVersion } = extraction;
   if (invoice === null) {
     await db
@@ -32,9 +37,9 @@ function columnsOf({ number, seller, buyer, date, dueDate, currency, total, net,
 }
 
 /**
- * The other document of the account that has this seller's invoice number; null for none. With `claim`, a number that is
- * free is this document's from now on: of two that are read at the same time, the second waits and is told the first. What
- * this document had claimed when it was read otherwise is given back.
+ * The other document of the account that has this seller's invoice number; null for none. With `claim`, a number that
+ * is free is this document's from now on: of two that are read at the same time, the second waits and is told the
+ * first. What this document had claimed when it was read otherwise is given back.
  */
 export async function findNumberHolder(
   db: Db,
@@ -67,7 +72,27 @@ export async function findNumberHolder(
   return holder === undefined || holder.document_id === documentId ? null : holder.document_id;
 }
 
-/** "ACME GmbH" and "Acme  GmbH" are one seller. A seller that could not be read is one too: better asked than paid twice. */
+/**
+ * "ACME GmbH" and "Acme  GmbH" are one seller. A seller that could not be read is one too: better asked than paid
+ * twice.
+ */
 function foldedName(seller: string | null): string {
   return (seller ?? "").normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
+}
+
+/** The invoice of an accepted document; null when there is none, or the document is not accepted. */
+export async function getAcceptedInvoice(db: Db, account: string, documentId: string): Promise<Invoice | null> {
+  const row = await db
+    .selectFrom("invoices.extracted_invoices as extracted")
+    .innerJoin("invoices.documents as document", (join) =>
+      join
+        .onRef("document.account_id", "=", "extracted.account_id")
+        .onRef("document.document_id", "=", "extracted.document_id"),
+    )
+    .select("extracted.invoice")
+    .where("extracted.account_id", "=", account)
+    .where("extracted.document_id", "=", documentId)
+    .where("document.state", "=", "accepted")
+    .executeTakeFirst();
+  return row?.invoice ?? null;
 }

@@ -39,7 +39,9 @@ export async function migrateInvoices(client: ClientBase): Promise<readonly stri
 }
 
 async function appliedFiles(client: ClientBase): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ there: boolean }>("select to_regclass('invoices.migrations') is not null as there");
+  const { rows } = await client.query<{ there: boolean }>(
+    "select to_regclass('invoices.migrations') is not null as there",
+  );
   if (rows[0]?.there !== true) return new Set();
   const names = await client.query<{ name: string }>("select name from invoices.migrations");
   return new Set(names.rows.map((row) => row.name));

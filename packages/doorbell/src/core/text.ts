@@ -22,6 +22,11 @@ export function replaceUnstorable(text: string): string {
 /** What a cut text ends in. */
 export const CUT_MARKER = " …[cut]";
 
+/** The text on one line: every run of white space and control characters becomes a space. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\p{Control}]+/gu, " ").trim();
+}
+
 /** Length in bytes of UTF-8. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, "utf8");

@@ -22,8 +22,10 @@ export interface ReceiveRequest {
 }
 
 export interface QueueCapabilities {
-  /** The driver's deliveries come from the line itself, so that a worker may pop them in its tick, and nothing is sent. */
+  /** A worker may pop the line in its tick instead of receiving: it gets the same doorbells, a round trip earlier. */
   readonly line: boolean;
+  /** Doorbells have to be sent to it, which is the ringer's work. False: it takes them out of the line itself. */
+  readonly sent: boolean;
   /** Refused in production: the messages die with the process, and other processes never see them. */
   readonly inProcess: boolean;
 }

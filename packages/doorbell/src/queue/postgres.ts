@@ -10,7 +10,7 @@ export function postgresDriver(tx: Tx): QueueDriver {
   let closed = false;
   return {
     name: "postgres",
-    capabilities: { line: true, inProcess: false },
+    capabilities: { line: true, sent: false, inProcess: false },
     async send() {},
     async receive({ lanes, max, waitMs, signal }) {
       const until = performance.now() + waitMs;

@@ -141,6 +141,18 @@ async function commit(client: pg.PoolClient): Promise<void> {
   }
 }
 
+/**
+ * Where a client of this URL would connect to, the defaults of the environment (PGHOST) included: a host name, an address,
+ * or the directory of a socket. Null: it cannot be told.
+ */
+export function databaseHost(url: string): string | null {
+  try {
+    return new pg.Client({ connectionString: url }).host;
+  } catch {
+    return null;
+  }
+}
+
 const sqlState = (error: unknown): string => {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : "";

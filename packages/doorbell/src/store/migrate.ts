@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ClientBase } from "pg";
+import type { Tx } from "./database.ts";
 
 const sqlDir: string = fileURLToPath(new URL("../../sql/", import.meta.url));
 
@@ -127,15 +128,15 @@ async function record(client: ClientBase, name: string, sum: string): Promise<vo
 }
 
 /** Compares the database with this package, reading only. A database without our schema is behind by everything. */
-export async function schemaState(client: Pick<ClientBase, "query">): Promise<SchemaState> {
+export async function schemaState(tx: Tx): Promise<SchemaState> {
   const expected = new Map(readFolder("migrations").map((file) => [file.name, checksum(file)]));
   expected.set(functionsName, checksum(...functionFiles()));
-  const present = await client.query<{ there: boolean }>(
+  const [present] = await tx.query<{ there: boolean }>(
     "select to_regclass('doorbell.migrations') is not null as there",
   );
-  const { rows } = present.rows[0]?.there
-    ? await client.query<{ name: string; checksum: string }>("select name, checksum from doorbell.migrations")
-    : { rows: [] };
+  const rows = present?.there
+    ? await tx.query<{ name: string; checksum: string }>("select name, checksum from doorbell.migrations")
+    : [];
   const actual = new Map(rows.map((row) => [row.name, row.checksum]));
   return {
     behind: [...expected].filter(([name, sum]) => actual.get(name) !== sum).map(([name]) => name),

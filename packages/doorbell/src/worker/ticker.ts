@@ -48,7 +48,6 @@ export class Ticker {
   #retryTimer: NodeJS.Timeout | null = null;
   #laneTurn = 0;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
-  readonly #quietWaiters = new Set<() => void>();
 
   constructor(options: TickerOptions) {
     this.#options = options;
@@ -91,13 +90,6 @@ export class Ticker {
   /** Claims what doorbells of another queue name. Rejects when Postgres does not answer: then do not acknowledge them. */
   async claim(doorbells: readonly { readonly job_id: string; readonly tenant_id: string }[]): Promise<void> {
     await this.#tick({ doorbells }, 0);
-  }
-
-  /** Resolves when nothing is pending or under way. */
-  async quiet(): Promise<void> {
-    while (this.#pending.length > 0 || this.#inFlight > 0) {
-      await new Promise<void>((resolve) => this.#quietWaiters.add(resolve));
-    }
   }
 
   /** Ends the connections. What is still pending then is left to its lease. */
@@ -157,10 +149,6 @@ export class Ticker {
     } finally {
       this.#inFlight -= 1;
       this.#pump();
-      if (this.#pending.length === 0 && this.#inFlight === 0) {
-        for (const waiter of this.#quietWaiters) waiter();
-        this.#quietWaiters.clear();
-      }
     }
   }
 

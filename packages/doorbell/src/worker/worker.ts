@@ -56,6 +56,8 @@ export interface Health {
 }
 
 const pollWhileDeafMs = 100;
+/** The line looks for due alarms every 16 ms (sql/functions/03_line.sql): a call right after such a look would be in vain. */
+const alarmGrainMs = 20;
 /** Beyond it a poll more or less is of no account. */
 const soonMs = 60_000;
 /** A tick that has not been answered for so long means that the worker cannot work. */
@@ -83,6 +85,7 @@ export class Worker {
   readonly #executor: ExecutorDeps;
   readonly #databases: readonly Database[];
   readonly #services: readonly Service[];
+  readonly #runs = new Set<Promise<void>>();
   #pollTimer: NodeJS.Timeout | null = null;
   #unsubscribe: () => void = () => {};
   #state: "new" | "running" | "draining" | "ended" = "new";
@@ -260,7 +263,11 @@ export class Worker {
   #claimed(jobs: readonly ClaimedJob[]): void {
     const attempts = this.#pool.admit(jobs);
     this.#keeper.keep(attempts);
-    for (const attempt of attempts) void this.#run(attempt);
+    for (const attempt of attempts) {
+      const run = this.#run(attempt);
+      this.#runs.add(run);
+      void run.finally(() => this.#runs.delete(run));
+    }
   }
 
   /** One attempt's life in this process. */
@@ -280,7 +287,7 @@ export class Worker {
 
   /** A job that is due again soon is looked for then, and not a poll later. */
   #wakeAfter(delayMs: number): void {
-    if (delayMs <= soonMs) setTimeout(() => this.#ticker.wake(), delayMs + 1).unref();
+    if (delayMs <= soonMs) setTimeout(() => this.#ticker.wake(), delayMs + alarmGrainMs).unref();
   }
 
   /** Success is told after it is on record, and by nobody whose lease has passed on. */
@@ -354,7 +361,7 @@ export class Worker {
         });
         this.#pool.stopAll("released");
       }
-      await this.#ticker.quiet();
+      await Promise.all(this.#runs);
       await this.#logs.flush();
     }
     this.#state = "ended";

@@ -7,12 +7,13 @@ import { type Amount, parseDecimal } from "../amount.ts";
 import type { Finder, Found } from "./labelled.ts";
 
 const NOT_INSIDE_A_WORD = String.raw`(?<![\p{L}\d.,/_-])`;
-const SIGNS = String.raw`(-\s?)?([$€£]\s?)?(-\s?)?`;
+/** A currency sign right behind a number belongs to that number. */
+const SIGNS = String.raw`(-\s?)?((?<!\d\s?)[$€£]\s?)?(-\s?)?`;
 const WHOLE = String.raw`(\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+|\d+)`;
 const CENTS = String.raw`([.,]\d{2})?`;
 const NOT_PART_OF_MORE = String.raw`(?![\p{L}\d]|[.,]\d|\s?%|\/|-\d)`;
 const PRINTED = new RegExp(NOT_INSIDE_A_WORD + SIGNS + WHOLE + CENTS + NOT_PART_OF_MORE, "gu");
-const CURRENCY_BEFORE = /(?:[$€£]|\b(?:EUR|USD|GBP|CHF))\s?-?\s?$/u;
+const CURRENCY_BEFORE = /(?<!\d\s?)(?:[$€£]|\b(?:EUR|USD|GBP|CHF))\s?-?\s?$/u;
 
 /** Finds every amount in a string. */
 export const findAmounts: Finder<Amount> = (text) => {

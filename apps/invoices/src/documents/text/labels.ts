@@ -17,10 +17,11 @@ const AMOUNT_RULES: Rules<AmountRole> = [
   [null, /discount|rabatt|remise|korting|skonto|zuschl|abschl|allowance|surcharge/],
   // Columns of the table of positions, counts, and identifiers.
   [null, /line total|unit|price|preis|prijs|prix|einzel|\bqty\b|quantity|hours|page|seite/],
-  [null, /\b(?:vat|tax|btw|ust|tva)[\s.-]*(?:id|reg|nr|no|number|nummer)\b/],
+  [null, /\b(?:vat|tax|btw|ust|tva)[\s.-]*(?:id[\s.-]*)?(?:id|reg|nr|no|number|nummer)\b/],
   ["due", /(?:amount|balance|total|payment)s?\s+(?:is\s+)?due|due payable|payable amount|\bto pay\b/],
   ["due", /zahlbetrag|zu zahlen|offener betrag/, /te betalen|te voldoen/, /[aà] payer/],
-  ["prepaid", /\b(?:pre-?)?paid\b|prepayment/, /anzahlung/, /acompte|d[ée]j[aà] pay[ée]/, /aanbetaling|vooruitbetaald/],
+  ["prepaid", /\b(?:pre-?)?paid\b|prepayment/, /anzahlung/, /acompte|d[ée]j[aà] pay[ée]/],
+  ["prepaid", /aanbetaling|vooruitbetaald/],
   [
     "net",
     /sub-?\s?tot|untaxed|taxable|before tax/,

@@ -34,8 +34,10 @@ export function parseXml(text: string): XmlRoot {
   } catch (error) {
     throw new RejectedDocument("xml_not_wellformed", error instanceof Error ? error.message.slice(0, 200) : undefined);
   }
-  const [root] = typeof parsed === "string" ? [] : Object.entries(parsed);
-  if (root === undefined) throw new RejectedDocument("xml_not_wellformed", "it has no element");
+  const [root, another] = typeof parsed === "string" ? [] : Object.entries(parsed);
+  if (root === undefined || another !== undefined) {
+    throw new RejectedDocument("xml_not_wellformed", "it has not exactly one document element");
+  }
   const [name, node] = root;
   return { name, node: firstOf(node) ?? "" };
 }

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { refuseOversizedImage, refuseOversizedPdfPictures } from "./picture-size.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+function png(width: number, height: number): Uint8Array {
+  const header = Buffer.alloc(33);
+  Buffer.from("89504e470d0a1a0a0000000d49484452", "hex").copy(header);
+  header.writeUInt32BE(width, 16);
+  header.writeUInt32BE(height, 20);
+  return header;
+}
+
+function jpeg(width: number, height: number): Uint8Array {
+  const application = Buffer.from("ffe000104a46494600010100000100010000", "hex");
+  const frame = Buffer.from("ffc0001108000000000301220002110103110100", "hex");
+  frame.writeUInt16BE(height, 5);
+  frame.writeUInt16BE(width, 7);
+  return Buffer.concat([Buffer.from("ffd8", "hex"), application, frame]);
+}
+
+function jbig2(width: number, height: number): Uint8Array {
+  const segment = Buffer.from("00000000300001000000130000000000000000", "hex");
+  segment.writeUInt32BE(width, 11);
+  segment.writeUInt32BE(height, 15);
+  return Buffer.concat([Buffer.from("5 0 obj << /Filter /JBIG2Decode >>\nstream\n"), segment]);
+}
+
+describe("refuseOversizedImage", () => {
+  it("refuses by the size that the header declares", () => {
+    expect(() => refuseOversizedImage(png(30_000, 30_000), 160 * MEGABYTE)).toThrow("30000 x 30000");
+    expect(() => refuseOversizedImage(jpeg(20_000, 20_000), 160 * MEGABYTE)).toThrow("20000 x 20000");
+  });
+
+  it("lets ordinary pictures through", () => {
+    refuseOversizedImage(png(2480, 3508), 160 * MEGABYTE);
+    refuseOversizedImage(jpeg(2480, 3508), 160 * MEGABYTE);
+  });
+
+  it("has nothing to say about headers that are cut off", () => {
+    refuseOversizedImage(png(30_000, 30_000).subarray(0, 20), 1);
+    refuseOversizedImage(jpeg(30_000, 30_000).subarray(0, 24), 1);
+    refuseOversizedImage(new Uint8Array(0), 1);
+  });
+});
+
+describe("refuseOversizedPdfPictures", () => {
+  const dictionary = (entries: string) => Buffer.from(`1 0 obj << /Type /XObject ${entries} >>\nstream\n`);
+
+  it("refuses an image dictionary that declares too much, in whatever order", () => {
+    const before = dictionary("/Width 60000 /Height 60000 /BitsPerComponent 8 /Subtype /Image");
+    const after = dictionary("/Subtype/Image/Height 60000/BitsPerComponent 8/Width 60000");
+    expect(() => refuseOversizedPdfPictures(before, 160 * MEGABYTE)).toThrow("60000 x 60000");
+    expect(() => refuseOversizedPdfPictures(after, 160 * MEGABYTE)).toThrow("60000 x 60000");
+  });
+
+  it("lets a black-and-white scan of A3 at 600 dpi through, where colour would be too much", () => {
+    refuseOversizedPdfPictures(
+      dictionary("/Subtype /Image /Width 7016 /Height 9921 /BitsPerComponent 1"),
+      100 * MEGABYTE,
+    );
+  });
+
+  it("refuses a JBIG2 stream by its page segment, but not a striped one of unknown height", () => {
+    expect(() => refuseOversizedPdfPictures(jbig2(100_000, 100_000), 160 * MEGABYTE)).toThrow("100000 x 100000");
+    refuseOversizedPdfPictures(jbig2(5000, 0xffff_ffff), 160 * MEGABYTE);
+  });
+});

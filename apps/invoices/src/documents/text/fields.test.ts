@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { printedLines } from "../../../test/documents/printed-lines.ts";
+import { readTextFields } from "./fields.ts";
+
+const GOOD = `
+Brightwater Tools Ltd                 INVOICE
+Bill to: Acme Trading Ltd
+Invoice number: BW-17
+Invoice date: 21 November 2025
+Due date: 21 December 2025
+Torque wrench   2   £50.00   £100.00
+Subtotal   £100.00
+VAT 20%   £20.00
+Total   £120.00`;
+
+const read = (drawing: string) => readTextFields(printedLines(drawing));
+const codes = (drawing: string) => read(drawing).findings.map((finding) => finding.code);
+
+describe("readTextFields", () => {
+  it("reads a clear invoice without a doubt, and says where each field stands", () => {
+    const { invoice, findings } = read(GOOD);
+    expect(findings).toEqual([]);
+    expect(invoice).toMatchObject({
+      source: "text",
+      number: "BW-17",
+      date: "2025-11-21",
+      dueDate: "2025-12-21",
+      currency: "GBP",
+      total: "120.00",
+      net: "100.00",
+      vat: "20.00",
+      seller: "Brightwater Tools Ltd",
+      buyer: "Acme Trading Ltd",
+    });
+    expect(invoice.provenance.total).toEqual({
+      from: "text",
+      page: 1,
+      line: 9,
+      quote: "Total   £120.00",
+      confidence: "high",
+    });
+    expect(invoice.provenance.seller).toMatchObject({ confidence: "low" });
+  });
+
+  it("doubts a date that can be read in two ways, unless another date settles it", () => {
+    const withDates = (date: string, due: string) =>
+      GOOD.replace("21 November 2025", date).replace("21 December 2025", due);
+    expect(codes(withDates("03/04/2025", "05/05/2025"))).toEqual(["date_order_ambiguous"]);
+    expect(codes(withDates("03/04/2025", "30/04/2025"))).toEqual([]);
+    expect(read(withDates("03/04/2025", "30/04/2025")).invoice.date).toBe("2025-04-03");
+    expect(read(withDates("03/04/2025", "04/30/2025")).invoice.date).toBe("2025-03-04");
+  });
+
+  it("doubts two currencies, two numbers and two dates", () => {
+    expect(codes(`${GOOD}\nabout 137,00 €`)).toEqual(["currency_ambiguous"]);
+    expect(codes(`${GOOD}\nInvoice number: BW-18`)).toEqual(["number_ambiguous"]);
+    expect(codes(`${GOOD}\nInvoice date: 22 November 2025`)).toEqual(["date_ambiguous"]);
+  });
+
+  it("doubts a date without a label", () => {
+    expect(codes(GOOD.replace("Invoice date: ", "Bristol, "))).toEqual(["date_unlabelled"]);
+  });
+
+  it("takes a bare Date for the invoice's own, but not beside a labelled one", () => {
+    expect(codes(GOOD.replace("Invoice date", "Date"))).toEqual([]);
+    expect(read(`Date: 1 December 2025\n${GOOD}`).invoice.date).toBe("2025-11-21");
+  });
+
+  it("answers for a page of nothing in particular", () => {
+    const { invoice, findings } = read("Lorem ipsum dolor\nsit amet");
+    expect(findings).toEqual([]);
+    expect(invoice).toMatchObject({ number: null, date: null, currency: null, total: null, provenance: {} });
+  });
+});

@@ -1,0 +1,55 @@
+// Errors as application/problem+json (RFC 9457): what a caller can act upon, and nothing of what is inside.
+import { DoorbellError, type Log } from "doorbell-jobs";
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+
+/** Thrown anywhere below a request; becomes its answer. */
+export class Problem extends Error {
+  readonly status: ContentfulStatusCode;
+  /** Stable, for programs. */
+  readonly code: string;
+
+  constructor(status: ContentfulStatusCode, code: string, detail: string) {
+    super(detail);
+    this.name = "Problem";
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** The answer for whatever was thrown. What nobody foresaw is logged, and the caller is told nothing about it. */
+export function problemResponse(c: Context, error: unknown, log: Log): Response {
+  const problem = asProblem(error);
+  if (problem.status >= 500) log.error("a request failed", { method: c.req.method, path: c.req.path, error });
+  if (problem.status === 401) c.header("www-authenticate", "Bearer");
+  const { status, code, message: detail } = problem;
+  return c.body(
+    JSON.stringify({ type: "about:blank", title: titles[status] ?? "Error", status, code, detail }),
+    status,
+    {
+      "content-type": "application/problem+json",
+    },
+  );
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  404: "Not Found",
+  413: "Content Too Large",
+  422: "Unprocessable Content",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (DoorbellError.isInstance(error) && error.traits.retryable) {
+    return new Problem(
+      503,
+      error.code,
+      "The service cannot take this at the moment. Try again: the same upload is the same document.",
+    );
+  }
+  return new Problem(500, "internal", "The request failed.");
+}

@@ -1,0 +1,96 @@
+// Whether row-level security binds the login, and whether the login may do its role's work.
+import type { Role } from "../app.ts";
+import type { Tx } from "../store/database.ts";
+import { functionsNotGranted, inspectLogin, type LoginFacts } from "../store/inspect.ts";
+import type { Finding } from "./finding.ts";
+
+/** Of each group that a role needs: a function that is granted to it, and to none of the lesser. */
+const needed: Readonly<Record<Role, Readonly<Record<string, string>>>> = {
+  web: { doorbell_web: "beat" },
+  worker: { doorbell_worker: "tick" },
+  all: { doorbell_web: "beat", doorbell_worker: "tick" },
+};
+
+export async function checkLogin(tx: Tx): Promise<readonly Finding[]> {
+  const facts = await inspectLogin(tx);
+  const findings: Finding[] = [];
+  if (facts.embedded) {
+    findings.push({
+      code: "embedded_server",
+      severity: "refuse",
+      subject: "DATABASE_URL",
+      message:
+        "the server is the embedded one: it trusts every local process, and ends with the process that started it",
+      mend: "set DATABASE_URL to a Postgres of its own",
+    });
+  }
+  return [...findings, ...unboundBy(facts)];
+}
+
+function unboundBy(facts: LoginFacts): readonly Finding[] {
+  const { name } = facts;
+  const refuse = (code: Finding["code"], message: string, mend: string): Finding => ({
+    code,
+    severity: "refuse",
+    subject: name,
+    message,
+    mend,
+  });
+  if (facts.superuser) {
+    // A superuser is a member of every role: the rest follows from it.
+    return [
+      refuse(
+        "login_superuser",
+        `login ${name} is a superuser: row-level security does not bind it, so nothing keeps tenants apart`,
+        "create role app login; grant doorbell_web, doorbell_worker to app; and name app in DATABASE_URL",
+      ),
+    ];
+  }
+  const findings: Finding[] = [];
+  if (facts.bypassesRls) {
+    findings.push(
+      refuse(
+        "login_bypasses_rls",
+        `login ${name} has BYPASSRLS: row-level security does not bind it, so nothing keeps tenants apart`,
+        `alter role ${name} nobypassrls`,
+      ),
+    );
+  }
+  for (const owner of facts.ownersOfOurs) {
+    findings.push(
+      refuse(
+        "login_owns_tables",
+        `login ${name} is, or may become, ${owner}, which owns tables of Doorbell: it could switch their policies off`,
+        owner === "doorbell_owner"
+          ? `revoke doorbell_owner from ${name}; and let another login migrate`
+          : "let doorbell_owner own the tables: doorbell migrate, on a database without them, makes it so",
+      ),
+    );
+  }
+  if (facts.dangerousRoles.length > 0) {
+    const roles = facts.dangerousRoles.join(", ");
+    findings.push(
+      refuse(
+        "login_may_become",
+        `login ${name} may become ${roles}, which row-level security does not bind`,
+        `revoke ${roles} from ${name}; and alter role ${name} nocreaterole`,
+      ),
+    );
+  }
+  return findings;
+}
+
+export async function checkRights(tx: Tx, role: Role): Promise<readonly Finding[]> {
+  const groups = needed[role];
+  const missing = new Set(await functionsNotGranted(tx, Object.values(groups)));
+  const { name } = await inspectLogin(tx);
+  return Object.entries(groups)
+    .filter(([, fn]) => missing.has(fn))
+    .map(([group, fn]) => ({
+      code: "login_lacks_rights",
+      severity: "refuse",
+      subject: name,
+      message: `login ${name} cannot do the work of role ${role}: it may not call doorbell.${fn}`,
+      mend: `grant ${group} to ${name}`,
+    }));
+}

@@ -1,0 +1,156 @@
+// A process of the binary: everything that the role asks for, brought up in an order in which each finds what it needs,
+// and taken down in the reverse order. Signals and exit codes are not its business.
+import { setTimeout as delay } from "node:timers/promises";
+import type { App, Runtime } from "../app.ts";
+import type { Settings } from "../config/settings.ts";
+import { defaultLane } from "../core/definition.ts";
+import { createDoorbell, type Doorbell } from "../doorbell.ts";
+import { type FetchHandler, routes } from "../http/routes.ts";
+import { listen } from "../http/server.ts";
+import { exposeTable } from "../http/table-gauges.ts";
+import type { Tx } from "../store/database.ts";
+import { functionsNotGranted, ping } from "../store/inspect.ts";
+import type { Log } from "../telemetry/log.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import type { Health } from "../worker/worker.ts";
+
+export interface ProcessOptions {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly databaseUrl: string;
+  readonly log: Log;
+}
+
+export interface RunningProcess {
+  /** Where HTTP is served. */
+  readonly port: number;
+  /** Not ready any more, then idle, then closed. Safe to call twice: the second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+/** What the role does beside serving HTTP. */
+interface Work {
+  start(): Promise<void> | void;
+  stop(): Promise<void>;
+  health(): Health;
+}
+
+/** Resolves when it serves and works. Rejects with what kept it from that, after taking down what was up. */
+export async function startProcess({ app, settings, databaseUrl, log }: ProcessOptions): Promise<RunningProcess> {
+  const { role, host, graceMs } = settings;
+  const takeDown: (() => Promise<void> | void)[] = [];
+  let stopping = false;
+
+  try {
+    const metrics = createMetrics();
+    takeDown.push(() => metrics.close());
+    const doorbell = await createDoorbell({
+      databaseUrl,
+      queue: settings.queueUrl,
+      objects: settings.objectsUrl,
+      connectionsMax: settings.connectionsMax,
+      log,
+      metrics,
+      ...(app.tenantSetting !== undefined && { tenantSetting: app.tenantSetting }),
+      ...(app.wrapQueue !== undefined && { wrapQueue: app.wrapQueue }),
+    });
+    takeDown.push(() => doorbell.close());
+    await doorbell.client.ensureLanes(lanesOf(app));
+    exposeTable(metrics, doorbell.client.database);
+
+    const runtime: Runtime = { doorbell, role, env: { ...process.env, DATABASE_URL: databaseUrl }, log };
+    const resources: unknown = await app.resources?.(runtime);
+    takeDown.push(() => app.close?.(resources));
+    const web: FetchHandler | null = role === "worker" ? null : (app.web?.(resources, runtime) ?? null);
+    const work = role === "web" ? await maintain(doorbell, app, settings) : handle(doorbell, app, settings, resources, runtime);
+
+    const ready = async (): Promise<Health> => {
+      const reasons = stopping ? ["the process is stopping"] : [...work.health().reasons];
+      if (!(await answers(doorbell.client.database))) reasons.push("postgres does not answer");
+      return { ready: reasons.length === 0, reasons };
+    };
+    const server = await listen(routes({ ready, metrics, log, web }), host, settings.port);
+    takeDown.push(() => server.close(graceMs));
+    takeDown.push(() => work.stop());
+    await work.start();
+    log.info("listening", { host, port: server.port });
+
+    let stopped: Promise<void> | null = null;
+    const stop = async (): Promise<void> => {
+      stopping = true;
+      await delay(settings.closeAfterMs);
+      await runInReverse(takeDown);
+    };
+    return {
+      port: server.port,
+      stop: () => {
+        stopped ??= stop();
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await runInReverse(takeDown).catch(() => {});
+    throw error;
+  }
+}
+
+function handle(doorbell: Doorbell, app: App, settings: Settings, resources: unknown, runtime: Runtime): Work {
+  const worker = doorbell.worker(app.handlers(resources, runtime), {
+    role: settings.role,
+    concurrency: settings.concurrency,
+    lease: settings.leaseMs,
+    grace: settings.graceMs,
+    poll: settings.pollMs,
+    sweepEvery: settings.sweepEveryMs,
+    allowPrivateWebhooks: settings.webhookAllowPrivate,
+    ...(settings.lanes !== null && { lanes: settings.lanes }),
+    ...(settings.directDatabaseUrl !== null && { directDatabaseUrl: settings.directDatabaseUrl }),
+    ...(settings.smtpUrl !== null && { smtpUrl: settings.smtpUrl }),
+  });
+  return { start: () => worker.start(), stop: () => worker.drain(), health: () => worker.health() };
+}
+
+async function maintain(doorbell: Doorbell, app: App, settings: Settings): Promise<Work> {
+  const { client, log } = doorbell;
+  const sweeps = (await functionsNotGranted(client.database, ["sweep"])).length === 0;
+  if (!sweeps) log.info("this login may not sweep: that is left to the workers");
+  const maintenance = doorbell.maintenance({
+    role: settings.role,
+    sweepEvery: settings.sweepEveryMs,
+    sweeps,
+    lanes: lanesOf(app),
+  });
+  return {
+    start: () => maintenance.start(),
+    stop: () => maintenance.stop(),
+    health: () => ({ ready: true, reasons: [] }),
+  };
+}
+
+function lanesOf(app: App): readonly string[] {
+  return [...new Set([defaultLane, ...app.jobs.map((job) => job.lane)])];
+}
+
+const answerWithinMs = 2_000;
+
+/** A probe is not made to wait for as long as a query may take. */
+async function answers(tx: Tx): Promise<boolean> {
+  const abort = new AbortController();
+  const late = delay(answerWithinMs, false, { signal: abort.signal }).catch(() => false);
+  const answered = await Promise.race([ping(tx).then(() => true, () => false), late]);
+  abort.abort();
+  return answered;
+}
+
+/** All of them, also after one that fails: what is left open would keep the process alive. Throws the first error. */
+async function runInReverse(steps: (() => Promise<void> | void)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+    try {
+      await step();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}

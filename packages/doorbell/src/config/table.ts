@@ -1,0 +1,211 @@
+// Every setting there is: its names, its default and the reason for it. The command line, the resolving and docs/settings.md
+// are made from this table, so a setting that is not here does not exist.
+import type { Role } from "../app.ts";
+import type { Environment, Settings } from "./settings.ts";
+import { asList, asPort, asSwitch, asText, durationOf, oneOf, type Parse, urlOf, wholeNumber } from "./values.ts";
+
+export interface Setting<Value> {
+  readonly env: string;
+  /** The option of `doorbell start`. Null: none, since a command line is seen by everyone on the machine. */
+  readonly flag: string | null;
+  /** What is to be written. */
+  readonly unit: string;
+  /** As it would be written; by environment or by role where it differs. Null: none, and the value is null. */
+  readonly default: string | null | Readonly<Record<Environment, string>> | Readonly<Record<Role, string>>;
+  readonly meaning: string;
+  /** Why this default. */
+  readonly reason: string;
+  readonly parse: Parse<NonNullable<Value>>;
+}
+
+export const settingsTable: { readonly [Name in keyof Settings]: Setting<Settings[Name]> } = {
+  environment: {
+    env: "DOORBELL_ENV",
+    flag: null,
+    unit: "production or development",
+    default: { production: "production", development: "development" },
+    meaning:
+      "What is at stake. Production refuses toys and roles that row-level security does not bind; development warns of them.",
+    reason:
+      "Without it NODE_ENV decides (only `development` and `test` are not production). With neither, a database that is not on loopback counts as production: a forgotten variable must not switch the checks off.",
+    parse: oneOf("production", "development"),
+  },
+  role: {
+    env: "DOORBELL_ROLE",
+    flag: "--role",
+    unit: "web, worker or all",
+    default: "all",
+    meaning: "What this process does: serve HTTP, run handlers, or both. Maintenance runs in each.",
+    reason: "One process is the whole system until there is a reason for two.",
+    parse: oneOf("web", "worker", "all"),
+  },
+  app: {
+    env: "DOORBELL_APP",
+    flag: "--app",
+    unit: "file",
+    default: null,
+    meaning: "The module that exports `app`, made with defineApp. TypeScript where Node can load it.",
+    reason:
+      "Without it `doorbell.config.ts`, `.js` or `.mjs` in the working directory is taken. Role web can do without an application.",
+    parse: asText,
+  },
+  databaseUrl: {
+    env: "DATABASE_URL",
+    flag: null,
+    unit: "postgres: URL",
+    default: null,
+    meaning: "The database, and the login of this process: a member of doorbell_web, doorbell_worker or both.",
+    reason: "Development brings its own server (`.doorbell/postgres`); production refuses to start without it.",
+    parse: urlOf("postgres", "postgresql"),
+  },
+  directDatabaseUrl: {
+    env: "DATABASE_DIRECT_URL",
+    flag: null,
+    unit: "postgres: URL",
+    default: null,
+    meaning: "The same database with no pooler before it, for LISTEN.",
+    reason: "Without it LISTEN is tried on DATABASE_URL; where a pooler swallows it, workers poll every 100 ms.",
+    parse: urlOf("postgres", "postgresql"),
+  },
+  queueUrl: {
+    env: "DOORBELL_QUEUE",
+    flag: "--queue",
+    unit: "postgres: or memory:",
+    default: "postgres:",
+    meaning: "What carries doorbells. `memory:` dies with the process, and production refuses it.",
+    reason: "One dependency less: the line is in the database already.",
+    parse: oneOf("postgres:", "memory:"),
+  },
+  objectsUrl: {
+    env: "DOORBELL_OBJECTS",
+    flag: "--objects",
+    unit: "file:DIR or memory:",
+    default: { production: "memory:", development: "file:./.doorbell/objects" },
+    meaning: "Where the inputs of jobs are kept. Every process must see the same place.",
+    reason:
+      "Production has to name one: `memory:` is refused there, and a directory of our choice would be lost with the container.",
+    parse: urlOf("file", "memory"),
+  },
+  port: {
+    env: "DOORBELL_PORT",
+    flag: "--port",
+    unit: "port",
+    default: { web: "3000", worker: "3001", all: "3000" },
+    meaning:
+      "Where HTTP is served: the application's, and /healthz, /readyz, /metrics. 0 is a free one; the log says which.",
+    reason: "Workers are asked for their health too. Their port differs, so that one of each starts on one machine.",
+    parse: asPort,
+  },
+  host: {
+    env: "DOORBELL_HOST",
+    flag: "--host",
+    unit: "address",
+    default: { production: "0.0.0.0", development: "127.0.0.1" },
+    meaning: "The address that HTTP is served on.",
+    reason:
+      "In production a probe comes from outside the container; on a developer's machine nobody is to come from outside.",
+    parse: asText,
+  },
+  closeAfterMs: {
+    env: "DOORBELL_CLOSE_AFTER",
+    flag: "--close-after",
+    unit: "duration",
+    default: "0s",
+    meaning: "After SIGTERM: how long HTTP is still served while /readyz says no, before anything is taken down.",
+    reason:
+      "Behind a load balancer set it above the period of its probe. Without one it would only make stopping slow.",
+    parse: durationOf(0),
+  },
+  concurrency: {
+    env: "DOORBELL_CONCURRENCY",
+    flag: "--concurrency",
+    unit: "handlers",
+    default: "20",
+    meaning: "How many handlers run at once in this process.",
+    reason: "Handlers mostly wait for others. Where they compute, the number of cores is right.",
+    parse: wholeNumber(1, 10_000),
+  },
+  lanes: {
+    env: "DOORBELL_LANES",
+    flag: "--lanes",
+    unit: "names, separated by commas",
+    default: null,
+    meaning: "The lanes that this worker serves.",
+    reason: "Without it those of the application's handlers, so that no lane is forgotten.",
+    parse: asList,
+  },
+  leaseMs: {
+    env: "DOORBELL_LEASE",
+    flag: "--lease",
+    unit: "duration",
+    default: "30s",
+    meaning: "How long a claim lasts without being renewed. It is renewed at a third of it.",
+    reason:
+      "A job whose worker died waits for so long; a worker may lose Postgres for two thirds of it and keep its jobs.",
+    parse: durationOf("1s"),
+  },
+  graceMs: {
+    env: "DOORBELL_GRACE",
+    flag: "--grace",
+    unit: "duration",
+    default: "30s",
+    meaning: "After SIGTERM: how long handlers and requests may finish. Jobs that have not are given back, uncharged.",
+    reason: "Kubernetes kills after 30 s as well: set its terminationGracePeriodSeconds a few seconds higher.",
+    parse: durationOf(0),
+  },
+  pollMs: {
+    env: "DOORBELL_POLL",
+    flag: "--poll",
+    unit: "duration",
+    default: "1s",
+    meaning: "A worker's look at the line without having been woken. At most 100 ms while LISTEN does not work.",
+    reason: "A wake-up that was lost costs so long, and an idle worker one cheap query.",
+    parse: durationOf("10ms"),
+  },
+  sweepEveryMs: {
+    env: "DOORBELL_SWEEP_EVERY",
+    flag: "--sweep-every",
+    unit: "duration",
+    default: "5s",
+    meaning: "From one sweep for lost doorbells and expired leases to the next.",
+    reason:
+      "What was lost is found within two sweeps. Sweeping takes at most a twentieth of the time, whatever is set.",
+    parse: durationOf("100ms"),
+  },
+  connectionsMax: {
+    env: "DOORBELL_CONNECTIONS",
+    flag: "--connections",
+    unit: "connections",
+    default: "10",
+    meaning: "The client's pool: enqueueing, requests, maintenance. A worker has at most 28 more of its own.",
+    reason: "Statements take about a millisecond, so ten carry thousands a second; Postgres allows 100 by default.",
+    parse: wholeNumber(2, 1_000),
+  },
+  logLevel: {
+    env: "DOORBELL_LOG_LEVEL",
+    flag: "--log-level",
+    unit: "debug, info, warn, error or silent",
+    default: "info",
+    meaning: "Lines below it are not written.",
+    reason: "Says what starts, stops and fails. Jobs that simply succeed are in the metrics, not in the log.",
+    parse: oneOf("debug", "info", "warn", "error", "silent"),
+  },
+  smtpUrl: {
+    env: "DOORBELL_SMTP_URL",
+    flag: null,
+    unit: "smtp: or smtps: URL",
+    default: null,
+    meaning: "The mail server of `job.email`.",
+    reason: "Without it such a job fails, and says so: mail is never dropped silently.",
+    parse: urlOf("smtp", "smtps"),
+  },
+  webhookAllowPrivate: {
+    env: "DOORBELL_WEBHOOK_ALLOW_PRIVATE",
+    flag: null,
+    unit: "1 or 0",
+    default: "0",
+    meaning: "Lets webhooks reach private and loopback addresses. Production refuses it.",
+    reason: "The URL comes from a tenant: it must not reach what only we can reach.",
+    parse: asSwitch,
+  },
+};

@@ -1,0 +1,60 @@
+// How the text of a variable or an option becomes a value. Each parser throws option_invalid with the name of what was
+// set wrongly, and shows the text only where it cannot be a secret.
+import { type Duration, toMs } from "../core/duration.ts";
+import { DoorbellError } from "../core/errors.ts";
+
+/** Text as it was given, never empty, and the name under which it was. */
+export type Parse<Value> = (text: string, name: string) => Value;
+
+const refuse = (name: string, reason: string): never => {
+  throw new DoorbellError("option_invalid", `${name} ${reason}`);
+};
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, 60));
+
+export const asText: Parse<string> = (text) => text;
+
+export function oneOf<const Choice extends string>(...choices: readonly Choice[]): Parse<Choice> {
+  return (text, name) =>
+    choices.find((choice) => choice === text) ?? refuse(name, `is ${shown(text)}; choose ${choices.join(", ")}`);
+}
+
+export function wholeNumber(min: number, max: number): Parse<number> {
+  return (text, name) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max
+      ? value
+      : refuse(name, `is ${shown(text)}, not a whole number from ${min} to ${max}`);
+  };
+}
+
+const anyPort = wholeNumber(0, 65_535);
+
+export const asPort: Parse<number> = (text, name) =>
+  text.startsWith("tcp://")
+    ? refuse(name, `is ${shown(text)}: Kubernetes sets it for a service of this name; switch enableServiceLinks off`)
+    : anyPort(text, name);
+
+/** Milliseconds, of text with its unit. */
+export function durationOf(min: Duration): Parse<number> {
+  return (text, name) => {
+    const ms = toMs(text, name);
+    return ms >= toMs(min, name) ? ms : refuse(name, `is ${shown(text)}, which is shorter than ${min}`);
+  };
+}
+
+export const asSwitch: Parse<boolean> = (text, name) =>
+  oneOf("1", "0", "true", "false")(text, name).match(/1|true/) !== null;
+
+export const asList: Parse<readonly string[]> = (text, name) => {
+  const items = text.split(",").map((item) => item.trim());
+  return items.includes("") ? refuse(name, `is ${shown(text)}; names are separated by single commas`) : items;
+};
+
+/** A URL of one of these schemes. It may hold a password, so it is never shown. */
+export function urlOf(...schemes: readonly string[]): Parse<string> {
+  return (text, name) =>
+    schemes.some((scheme) => text.startsWith(`${scheme}:`))
+      ? text
+      : refuse(name, `is not a URL that begins with ${schemes.map((scheme) => `${scheme}:`).join(" or ")}`);
+}

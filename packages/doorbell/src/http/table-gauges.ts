@@ -1,0 +1,42 @@
+// The gauges that are read from the table at each scrape: right for every process that is asked, over all tenants, and
+// labelled by kind only. The numbers come from the rows, not from a queue's depth.
+import type { Tx } from "../store/database.ts";
+import { type KindStats, kindStats } from "../store/maintenance.ts";
+import type { GaugeFamily, GaugeReading, Metrics } from "../telemetry/metrics.ts";
+
+interface TableGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly valueOf: (stats: KindStats) => number;
+}
+
+const gauges: readonly TableGauge[] = [
+  { name: "doorbell_backlog", help: "Jobs that are due and not claimed.", valueOf: (stats) => stats.due },
+  { name: "doorbell_scheduled", help: "Queued jobs that are not due yet.", valueOf: (stats) => stats.scheduled },
+  { name: "doorbell_claimed", help: "Jobs that a worker holds.", valueOf: (stats) => stats.claimed },
+  { name: "doorbell_stuck", help: "Claimed jobs whose lease has expired.", valueOf: (stats) => stats.stuck },
+  { name: "doorbell_waiting", help: "Jobs that wait for a person or an event.", valueOf: (stats) => stats.waiting },
+  {
+    name: "doorbell_oldest_due_seconds",
+    help: "For how long the oldest job of the backlog has been due; 0 for none.",
+    valueOf: (stats) => stats.oldest_due_seconds ?? 0,
+  },
+  { name: "doorbell_dead_letters", help: "Failed jobs that nobody has dealt with.", valueOf: (stats) => stats.dead_letters },
+  { name: "doorbell_in_doubt", help: "Waiting jobs with an effect in doubt.", valueOf: (stats) => stats.in_doubt },
+  {
+    name: "doorbell_jobs_without_worker",
+    help: "Jobs of the backlog whose kind no live worker knows.",
+    valueOf: (stats) => (stats.workers === 0 ? stats.due : 0),
+  },
+];
+
+const families: readonly GaugeFamily[] = gauges.map(({ name, help }) => ({ name, help, labels: ["kind"] }));
+
+/** Adds them to the page; the function returned takes them off. The login must be a member of doorbell_web or doorbell_worker. */
+export function exposeTable(metrics: Metrics, tx: Tx): () => void {
+  return metrics.onScrape(families, async () => (await kindStats(tx)).flatMap(readingsOf));
+}
+
+function readingsOf(stats: KindStats): readonly GaugeReading[] {
+  return gauges.map(({ name, valueOf }) => ({ name, value: valueOf(stats), labels: { kind: stats.kind } }));
+}

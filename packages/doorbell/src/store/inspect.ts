@@ -1,0 +1,105 @@
+// What can be seen of the login and of the schema: the doctor's questions. They read the catalogs only, as whoever is
+// connected, so they work for a login that may do nothing. Nothing here judges.
+import type { Tx } from "./database.ts";
+import { type SchemaState, schemaState } from "./migrate.ts";
+
+/** Rejects when Postgres does not answer. */
+export async function ping(tx: Tx): Promise<void> {
+  await tx.query("select 1");
+}
+
+export interface LoginFacts {
+  /** As it is written in SQL, quoted where it has to be. */
+  readonly name: string;
+  readonly superuser: boolean;
+  readonly bypassesRls: boolean;
+  /** Owners of tables of ours that the login is, or is a member of. */
+  readonly ownersOfOurs: readonly string[];
+  /** Other roles with SUPERUSER or BYPASSRLS that it is a member of, or may make itself a member of. */
+  readonly dangerousRoles: readonly string[];
+  /** Of the server: `startEmbeddedPostgres` started it. */
+  readonly embedded: boolean;
+}
+
+/** Asks for the login and for what SET ROLE has made of it: RESET ROLE undoes that. */
+export async function inspectLogin(tx: Tx): Promise<LoginFacts> {
+  const [facts] = await tx.query<LoginFacts>(`
+    select quote_ident(session_user) as name,
+           coalesce(current_setting('doorbell.embedded', true), '') = 'on' as embedded,
+           exists (select from pg_roles r where r.rolname in (session_user, current_user) and r.rolsuper) as superuser,
+           exists (select from pg_roles r where r.rolname in (session_user, current_user) and r.rolbypassrls) as "bypassesRls",
+           array(select distinct o.rolname::text
+                   from pg_class c join pg_roles o on o.oid = c.relowner
+                  where c.relnamespace = (select oid from pg_namespace where nspname = 'doorbell')
+                    and pg_has_role(session_user, o.oid, 'member') order by 1) as "ownersOfOurs",
+           array(select r.rolname::text from pg_roles r
+                  where (r.rolsuper or r.rolbypassrls) and r.rolname not in (session_user, current_user)
+                    and (pg_has_role(session_user, r.oid, 'member')
+                         -- Before 16, CREATEROLE could grant any role but superusers to itself.
+                         or (current_setting('server_version_num')::int < 160000 and not r.rolsuper
+                             and exists (select from pg_roles me where me.rolname = session_user and me.rolcreaterole)))
+                  order by 1) as "dangerousRoles"`);
+  return facts as LoginFacts;
+}
+
+/** Those of these functions of schema doorbell that the login may not call; all of them where there is no schema. */
+export async function functionsNotGranted(tx: Tx, names: readonly string[]): Promise<readonly string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `select f.name from jsonb_array_elements_text(($1::text)::jsonb) f(name)
+      where not exists (
+        select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+         where n.nspname = 'doorbell' and p.proname = f.name and has_schema_privilege(n.oid, 'usage')
+           and has_function_privilege(p.oid, 'execute'))`,
+    [JSON.stringify(names)],
+  );
+  return rows.map((row) => row.name);
+}
+
+/** Null: this login may not read which migrations there are. */
+export async function inspectSchema(tx: Tx): Promise<SchemaState | null> {
+  const [access] = await tx.query<{ readable: boolean }>(`
+    select not exists (select from pg_namespace where nspname = 'doorbell')
+           or exists (select from pg_namespace n join pg_class c on c.relnamespace = n.oid and c.relname = 'migrations'
+                       where n.nspname = 'doorbell' and has_schema_privilege(n.oid, 'usage')
+                         and has_table_privilege(c.oid, 'select')) as readable`);
+  return access?.readable ? await schemaState(tx) : null;
+}
+
+export interface TenantTable {
+  readonly name: string;
+  /** Row-level security is enabled. */
+  readonly enabled: boolean;
+  /** It binds the table's owner too. */
+  readonly forced: boolean;
+  /** Names of the permissive policies for all commands whose both conditions look at the clamp; others with a "?". */
+  readonly policies: readonly string[];
+}
+
+/** Every table of schema doorbell that has a tenant_id, partitions included. */
+export function inspectTenantTables(tx: Tx): Promise<readonly TenantTable[]> {
+  return tx.query<TenantTable>(`
+    select c.relname::text as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+           array(select p.polname || case when p.polpermissive and p.polcmd = '*'
+                                           and pg_get_expr(p.polqual, p.polrelid) like '%doorbell.tenant_id%'
+                                           and pg_get_expr(p.polwithcheck, p.polrelid) like '%doorbell.tenant_id%'
+                                          then '' else '?' end
+                   from pg_policy p where p.polrelid = c.oid order by 1) as policies
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'doorbell' and c.relkind in ('r', 'p')
+       and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
+     order by 1`);
+}
+
+/** The clamp in force; empty for none. */
+export async function currentClamp(tx: Tx): Promise<string> {
+  const [row] = await tx.query<{ clamp: string }>(
+    "select coalesce(current_setting('doorbell.tenant_id', true), '') as clamp",
+  );
+  return row?.clamp ?? "";
+}
+
+/** Whether one statement claims the jobs of several tenants on this server. For doorbell_worker. */
+export async function canary(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ alive: boolean }>("select doorbell.canary() as alive");
+  return row?.alive ?? false;
+}
