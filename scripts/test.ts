@@ -33,10 +33,14 @@ vitest.on("exit", (code) => {
   }
   rmSync(folder, { recursive: true, force: true });
   const results = report?.testResults ?? [];
-  const skipped = results.flatMap(({ assertionResults }) => assertionResults.filter(({ status }) => status === "skipped" || status === "pending"));
+  const skipped = results.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ status }) => status === "skipped" || status === "pending"),
+  );
   for (const { fullName } of skipped) console.log(`SKIPPED: ${fullName}`);
   // A file that could not be loaded has no tests to fail, and has failed all the same.
-  const broken = results.filter(({ status, assertionResults }) => status === "failed" && assertionResults.length === 0).length;
+  const broken = results.filter(
+    ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
+  ).length;
   const failed = (report?.numFailedTests ?? 1) + broken;
   const line = `${report?.numPassedTests ?? 0} passed, ${failed} failed`;
   console.log(skipped.length > 0 ? `${line}, ${skipped.length} skipped` : line);

@@ -22,7 +22,10 @@ if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(`${root}pac
   console.error(`Dependencies installed in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
 }
 
-const child = spawn(process.execPath, ["--import", "tsx", "-C", "doorbell-source", `${root}${script}`, ...args], { cwd: root, stdio: "inherit" });
+const child = spawn(process.execPath, ["--import", "tsx", "-C", "doorbell-source", `${root}${script}`, ...args], {
+  cwd: root,
+  stdio: "inherit",
+});
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => {
   if (signal !== null) process.kill(process.pid, signal);

@@ -21,7 +21,7 @@ async function problemOf(response: Response): Promise<unknown> {
   return [problem.status, problem.code];
 }
 
-const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+const post = (body: NonNullable<RequestInit["body"]>, headers: Record<string, string> = {}) =>
   account.fetch("/invoices", { method: "POST", body, headers });
 
 describe("a token", () => {

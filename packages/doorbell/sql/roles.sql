@@ -15,7 +15,11 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('doorbell.migrate', 0));
   foreach name in array array['doorbell_owner', 'doorbell_worker', 'doorbell_web', 'doorbell_producer', 'doorbell_reader'] loop
     if not exists (select from pg_roles where rolname = name) then
-      execute format('create role %I nologin nosuperuser nobypassrls nocreaterole nocreatedb noreplication', name);
+      begin
+        execute format('create role %I nologin nosuperuser nobypassrls nocreaterole nocreatedb noreplication', name);
+      exception when duplicate_object or unique_violation then
+        null;   -- roles are the cluster's, the lock is this database's: another database's migration was first
+      end;
     end if;
   end loop;
 

@@ -94,7 +94,11 @@ test("six sessions send 300 keys in opposite orders: no deadlock, each key is on
   const receipts = await Promise.all(
     doorbells.map(async (doorbell, n) => {
       const ordered = n % 2 === 0 ? keys : keys.toReversed();
-      const items = ordered.map((idempotencyKey) => ({ job: work, tenant: `t${Number(idempotencyKey.slice(4)) % 3}`, idempotencyKey }));
+      const items = ordered.map((idempotencyKey) => ({
+        job: work,
+        tenant: `t${Number(idempotencyKey.slice(4)) % 3}`,
+        idempotencyKey,
+      }));
       const answers = await doorbell.enqueueMany(items);
       return new Map(answers.map((receipt, k) => [items[k]?.idempotencyKey, receipt]));
     }),

@@ -45,7 +45,7 @@ export async function recordDecision(
   documentId: string,
   { outcome, kind, method, reasons, warnings }: Extraction,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
+  const updated = await db
     .updateTable("invoices.documents")
     .set({
       state: outcome,
@@ -57,6 +57,7 @@ export async function recordDecision(
     })
     .where("account_id", "=", account)
     .where("document_id", "=", documentId)
+    .returning("document_id")
     .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return updated !== undefined;
 }

@@ -16,7 +16,10 @@ export async function loadApp(named: string | null): Promise<App | null> {
   if (!existsSync(path)) throw new DoorbellError("option_invalid", `there is no application module ${path}`);
   const { app } = await importModule(path);
   if (!isApp(app)) {
-    throw new DoorbellError("option_invalid", `${path} does not export \`app\`, made with defineApp({ jobs, handlers, … })`);
+    throw new DoorbellError(
+      "option_invalid",
+      `${path} does not export \`app\`, made with defineApp({ jobs, handlers, … })`,
+    );
   }
   return app;
 }

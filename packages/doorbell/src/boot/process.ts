@@ -62,7 +62,8 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
     const resources: unknown = await app.resources?.(runtime);
     takeDown.push(() => app.close?.(resources));
     const web: FetchHandler | null = role === "worker" ? null : (app.web?.(resources, runtime) ?? null);
-    const work = role === "web" ? await maintain(doorbell, app, settings) : handle(doorbell, app, settings, resources, runtime);
+    const work =
+      role === "web" ? await maintain(doorbell, app, settings) : handle(doorbell, app, settings, resources, runtime);
 
     const ready = async (): Promise<Health> => {
       const reasons = stopping ? ["the process is stopping"] : [...work.health().reasons];
@@ -137,7 +138,13 @@ const answerWithinMs = 2_000;
 async function answers(tx: Tx): Promise<boolean> {
   const abort = new AbortController();
   const late = delay(answerWithinMs, false, { signal: abort.signal }).catch(() => false);
-  const answered = await Promise.race([ping(tx).then(() => true, () => false), late]);
+  const answered = await Promise.race([
+    ping(tx).then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ]);
   abort.abort();
   return answered;
 }

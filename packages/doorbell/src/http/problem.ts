@@ -12,7 +12,10 @@ export interface Problem {
   readonly [extension: string]: unknown;
 }
 
-export function problemResponse({ status, detail, ...rest }: Problem, headers: Readonly<Record<string, string>> = {}): Response {
+export function problemResponse(
+  { status, detail, ...rest }: Problem,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   const body = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail, ...rest };
   return new Response(JSON.stringify(body), {
     status,
@@ -24,7 +27,8 @@ export function problemResponse({ status, detail, ...rest }: Problem, headers: R
 export function errorResponse(error: unknown, request: Request, log: Log): Response {
   const known = DoorbellError.isInstance(error);
   const status = known ? errorTable[error.code].httpStatus : 500;
-  if (status >= 500) log.error("a request failed", { method: request.method, path: new URL(request.url).pathname, error });
+  if (status >= 500)
+    log.error("a request failed", { method: request.method, path: new URL(request.url).pathname, error });
   if (!known) return problemResponse({ status, detail: "the request failed; the log says why" });
   return problemResponse({ status, code: error.code, detail: error.message });
 }

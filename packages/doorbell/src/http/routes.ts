@@ -27,9 +27,14 @@ export function routes({ ready, metrics, log, web }: RoutesOptions): FetchHandle
   app.route("/", healthRoutes(ready));
   app.route("/", metricsRoutes(metrics));
   for (const path of productPaths) {
-    app.all(path, (c) => problemResponse({ status: 405, detail: `${c.req.method} is not for ${path}` }, { allow: "GET, HEAD" }));
+    app.all(path, (c) =>
+      problemResponse({ status: 405, detail: `${c.req.method} is not for ${path}` }, { allow: "GET, HEAD" }),
+    );
   }
-  app.all("*", (c) => web?.fetch(c.req.raw) ?? problemResponse({ status: 404, detail: `there is nothing at ${c.req.path}` }));
+  app.all(
+    "*",
+    (c) => web?.fetch(c.req.raw) ?? problemResponse({ status: 404, detail: `there is nothing at ${c.req.path}` }),
+  );
   app.onError((error, c) => errorResponse(error, c.req.raw, log));
   return { fetch: (request) => app.fetch(request) };
 }

@@ -20,9 +20,12 @@ export async function listen(handler: FetchHandler, host: string, port: number):
   try {
     await once(server, "listening");
   } catch (error) {
-    throw new Error(`cannot serve HTTP on ${host}, port ${port}: ${(error as Error).message}; choose another with DOORBELL_PORT`, {
-      cause: error,
-    });
+    throw new Error(
+      `cannot serve HTTP on ${host}, port ${port}: ${(error as Error).message}; choose another with DOORBELL_PORT`,
+      {
+        cause: error,
+      },
+    );
   }
   return { port: (server.address() as AddressInfo).port, close: (withinMs) => close(server, withinMs) };
 }

@@ -21,7 +21,11 @@ const gauges: readonly TableGauge[] = [
     help: "For how long the oldest job of the backlog has been due; 0 for none.",
     valueOf: (stats) => stats.oldest_due_seconds ?? 0,
   },
-  { name: "doorbell_dead_letters", help: "Failed jobs that nobody has dealt with.", valueOf: (stats) => stats.dead_letters },
+  {
+    name: "doorbell_dead_letters",
+    help: "Failed jobs that nobody has dealt with.",
+    valueOf: (stats) => stats.dead_letters,
+  },
   { name: "doorbell_in_doubt", help: "Waiting jobs with an effect in doubt.", valueOf: (stats) => stats.in_doubt },
   {
     name: "doorbell_jobs_without_worker",

@@ -1,0 +1,48 @@
+// `doorbell migrate`: brings the schema to this version, as whatever login DATABASE_URL names. `--sql` needs no database.
+import { Command } from "commander";
+import { resolveSettings } from "../config/settings.ts";
+import { Database } from "../store/database.ts";
+import { migrate, migrationSql, schemaState } from "../store/migrate.ts";
+import { version } from "../version.ts";
+import { requireDatabaseUrl } from "./client.ts";
+import { exitCodes } from "./errors.ts";
+import { print } from "./output.ts";
+
+/** A migration may have to wait for others, and may take its time. */
+const answerWithinMs = 3_600_000;
+
+export function migrateCommand(): Command {
+  return new Command("migrate")
+    .description("bring the database to this version's schema; safe to run again, and from many processes at once")
+    .option("--sql", "print the SQL for an empty database, and run nothing")
+    .option("--check", "only tell how the schema stands; exit code 1 if it is not this version's")
+    .action(async ({ sql, check }: { readonly sql?: boolean; readonly check?: boolean }) => {
+      if (sql) return print(migrationSql());
+      const url = await requireDatabaseUrl(resolveSettings(process.env));
+      const database = new Database({ url, max: 1, name: "doorbell migrate", answerWithinMs });
+      try {
+        await (check ? checkSchema(database) : bringUp(database));
+      } finally {
+        await database.close();
+      }
+    });
+}
+
+async function bringUp(database: Database): Promise<void> {
+  const client = await database.connect();
+  try {
+    const { applied, functionsReplaced } = await migrate(client);
+    const done = [...applied, ...(functionsReplaced ? ["functions"] : [])];
+    print(done.length === 0 ? `the schema is that of version ${version} already` : `applied: ${done.join(", ")}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function checkSchema(database: Database): Promise<void> {
+  const { behind, ahead } = await schemaState(database);
+  if (behind.length === 0 && ahead.length === 0) return print(`the schema is that of version ${version}`);
+  if (ahead.length > 0) print(`ahead: version ${version} does not know ${ahead.join(", ")}`);
+  if (behind.length > 0) print(`behind: doorbell migrate would apply ${behind.join(", ")}`);
+  process.exitCode = exitCodes.failed;
+}
