@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Agent, spawnAgent } from "./agent/agent.ts";
 import type { ContenderName } from "./contenders/index.ts";
 import type { Case, Figures, Row, Stage } from "./row.ts";
-import { type Description, describePart, schemaPart } from "./rows/schema.ts";
+import { type Description, schemaPart } from "./rows/schema.ts";
 import { openServer, type Server } from "./server.ts";
 
 export interface HallOptions {
@@ -20,6 +20,7 @@ export interface HallOptions {
 
 export interface Hall {
   readonly server: Pick<Server, "version" | "settings">;
+  /** Installs the contender's schema, if that is not done yet, and tells who it is. Rejects when it cannot be installed. */
   describe(contender: ContenderName): Promise<Description>;
   measure(row: Row, oneCase: Case): Promise<Figures>;
   close(): Promise<void>;
@@ -30,26 +31,28 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
   mkdirSync(logFolder, { recursive: true });
   const server = await openServer(serverUrl, contenders);
   const running = new Set<Agent>();
-  /** One process for each contender that only makes its schema: never measured, so it may stay. */
-  const installers = new Map<ContenderName, Agent>();
+  const described = new Map<ContenderName, Promise<Description>>();
 
-  function start(contender: ContenderName, log: string): Agent {
-    const agent = spawnAgent({
-      node,
-      contender,
-      databaseUrl: server.databaseUrl(contender),
-      logPath: join(logFolder, `${log}.log`),
-    });
+  function start(contender: ContenderName, databaseUrl: string, log: string): Agent {
+    const agent = spawnAgent({ node, contender, databaseUrl, logPath: join(logFolder, `${log}.log`) });
     running.add(agent);
     return agent;
   }
 
-  function installer(contender: ContenderName): Agent {
-    const known = installers.get(contender);
-    if (known !== undefined) return known;
-    const agent = start(contender, `install-${contender}`);
-    installers.set(contender, agent);
-    return agent;
+  /** Installs the contender's schema in its template, once, and asks who it is. */
+  async function prepare(contender: ContenderName): Promise<Description> {
+    const agent = start(contender, await server.createTemplate(contender), `install-${contender}`);
+    try {
+      return await agent.run(schemaPart, null);
+    } finally {
+      await end([agent]);
+    }
+  }
+
+  function describe(contender: ContenderName): Promise<Description> {
+    const preparing = described.get(contender) ?? prepare(contender);
+    described.set(contender, preparing);
+    return preparing;
   }
 
   async function end(agents: Iterable<Agent>): Promise<void> {
@@ -61,19 +64,19 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
 
   return {
     server,
-    describe: (contender) => installer(contender).run(describePart, null),
+    describe,
     measure: async (row, oneCase) => {
       const log = [row.name, oneCase.contender, oneCase.variant.replaceAll(/[^a-z0-9]+/g, "-")];
       const started: Agent[] = [];
       const stage: Stage = {
         freshDatabase: async (contender) => {
-          await server.recreateDatabase(contender);
-          await installer(contender).run(schemaPart, null);
+          await describe(contender);
+          await server.copyTemplate(contender);
         },
         settleDatabase: (contender) => server.settleDatabase(contender),
         sample: () => server.sample(),
         spawn: (contender) => {
-          const agent = start(contender, log.filter((word) => word !== "").join("-"));
+          const agent = start(contender, server.databaseUrl(contender), log.filter((word) => word !== "").join("-"));
           started.push(agent);
           return agent;
         },

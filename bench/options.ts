@@ -11,17 +11,22 @@ export interface BenchOptions {
   readonly rows: readonly Row[];
   readonly contenders: readonly ContenderName[];
   readonly rounds: number;
+  /** No round begins that would end later than this. */
+  readonly withinMs: number;
   readonly serverUrl: string | undefined;
   /** Where the result is kept as JSON, with the table beside it as Markdown. */
   readonly writePath: string | undefined;
 }
+
+/** What `--quick` promises, less the time to start and to end. */
+const quickMs = 105_000;
 
 export const usage = `npm run bench -- [options]
 
   --quick             fewer jobs and rounds: under two minutes
   --row NAME          only this row; may be given again (${rows.map(({ name }) => name).join(", ")})
   --contender NAME    only this one; may be given again (${contenderNames.join(", ")})
-  --rounds N          how often each case is measured (5; quick: 3)
+  --rounds N          how often each case is measured (5; quick: 3, or fewer where time runs out)
   --json              the last line is one JSON object, and there is no table
   --write FILE.json   keeps the result there, and the table beside it as FILE.md
   --server URL        a superuser's URL of another Postgres, instead of the embedded one
@@ -52,6 +57,7 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
     rows: choose("row", values.row, rows, ({ name }) => name),
     contenders: choose("contender", values.contender, contenderNames, (name) => name),
     rounds: readRounds(values.rounds) ?? (values.quick ? 3 : 5),
+    withinMs: values.quick ? quickMs : Number.POSITIVE_INFINITY,
     serverUrl: values.server,
     writePath: values.write,
   };

@@ -10,7 +10,6 @@ import type { Description } from "./rows/schema.ts";
 export interface Conditions {
   readonly startedAt: string;
   readonly quick: boolean;
-  readonly rounds: number;
   readonly node: string;
   readonly machine: MachineDescription;
   readonly postgres: { readonly version: string; readonly settings: Readonly<Record<string, string>> };
@@ -18,6 +17,7 @@ export interface Conditions {
 }
 
 export interface Report extends Conditions {
+  readonly rounds: number;
   /** Above 1 always means that Doorbell is better. */
   readonly ratios: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, readonly ReportLine[]>>;
@@ -50,6 +50,7 @@ export function makeReport(conditions: Conditions, results: readonly CaseResult[
       error === null ? [] : [{ row: row.name, contender, variant, error }],
     ),
     ...conditions,
+    rounds: Math.max(...results.map(({ rounds }) => rounds.length)),
   };
 }
 

@@ -28,9 +28,9 @@ function caseOf(contender: ContenderName, variant: string, rates: number[]): Cas
   return { contender, variant, measure };
 }
 
-async function run(row: Row, rounds: number): ReturnType<typeof measureRounds> {
+async function run(row: Row, rounds: number, withinMs = 60_000): ReturnType<typeof measureRounds> {
   const cases = row.cases(false).map((oneCase) => ({ row, case: oneCase }));
-  return measureRounds(cases, rounds, (_row, oneCase) => oneCase.measure({} as never), quiet);
+  return measureRounds({ cases, rounds, withinMs }, (_row, oneCase) => oneCase.measure({} as never), quiet);
 }
 
 describe("measureRounds", () => {
@@ -54,6 +54,13 @@ describe("measureRounds", () => {
       [2, null],
       [0, "the worker died"],
     ]);
+  });
+});
+
+describe("measureRounds with little time", () => {
+  it("measures one round, and begins no other that would end too late", async () => {
+    const [result] = await run(rowOf(caseOf("doorbell", "", [1, 2])), 2, 0);
+    expect(result?.rounds).toEqual([{ jobsPerSecond: 1 }]);
   });
 });
 

@@ -1,6 +1,7 @@
 // The order of the measurements, and what they add up to. Interleaved: every case once a round, the order reversed
 // every other round, so that a machine that grows slower or faster meanwhile favours nobody.
 
+import { monotonicMs } from "./clock.ts";
 import type { Case, Comparison, Figures, Row } from "./row.ts";
 import { advantage, median } from "./statistics.ts";
 
@@ -19,16 +20,25 @@ export interface Progress {
   failed(error: string): void;
 }
 
-/** Measures every case `rounds` times. A case that fails is not tried again, and stops nobody else. Throws on `signal`. */
+export interface Plan {
+  readonly cases: readonly Pick<CaseResult, "row" | "case">[];
+  readonly rounds: number;
+  /** A round begins only if it is likely to end within this time; the first one always does. */
+  readonly withinMs: number;
+}
+
+/** Measures every case once a round. A case that fails is not tried again, and stops nobody else. Throws on `signal`. */
 export async function measureRounds(
-  cases: readonly Pick<CaseResult, "row" | "case">[],
-  rounds: number,
+  { cases, rounds, withinMs }: Plan,
   measure: (row: Row, oneCase: Case) => Promise<Figures>,
   progress: Progress,
   signal?: AbortSignal,
 ): Promise<readonly CaseResult[]> {
   const results = cases.map((entry) => ({ ...entry, rounds: [] as Figures[], error: null as string | null }));
+  const beganAt = monotonicMs();
   for (let round = 0; round < rounds; round += 1) {
+    const elapsedMs = monotonicMs() - beganAt;
+    if (round > 0 && elapsedMs + elapsedMs / round > withinMs) break;
     const order = round % 2 === 0 ? results : results.toReversed();
     for (const result of order.filter(({ error }) => error === null)) {
       signal?.throwIfAborted();

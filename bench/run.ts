@@ -50,7 +50,7 @@ async function main(options: BenchOptions): Promise<void> {
     const conditions = await readConditions(hall, node, startedAt, options);
     const cases = options.rows.flatMap((row) => casesOf(row, options).map((oneCase) => ({ row, case: oneCase })));
     const progress = showProgress(cases.length * options.rounds);
-    const results = await measureRounds(cases, options.rounds, hall.measure, progress, interruption.signal);
+    const results = await measureRounds({ cases, ...options }, hall.measure, progress, interruption.signal);
     publish(makeReport(conditions, results), options);
   } catch (error) {
     if (!interruption.signal.aborted) throw error;
@@ -65,14 +65,13 @@ function casesOf(row: Row, { quick, contenders }: BenchOptions): readonly Case[]
 }
 
 async function readConditions(hall: Hall, node: string, startedAt: string, options: BenchOptions): Promise<Conditions> {
-  const { quick, rounds, contenders } = options;
-  // One that cannot even say who it is fails in its rows, where it is told.
+  const { quick, contenders } = options;
+  // One that cannot be installed fails in its rows, where it is told.
   const unknown = { version: "unknown", settings: [] };
   const described = contenders.map(async (name) => [name, await hall.describe(name).catch(() => unknown)] as const);
   return {
     startedAt,
     quick,
-    rounds,
     node: execFileSync(node, ["--version"], { encoding: "utf8" }).trim().slice(1),
     machine: describeMachine(),
     postgres: { version: hall.server.version, settings: hall.server.settings },

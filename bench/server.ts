@@ -1,5 +1,5 @@
 // The Postgres that all contenders share: Doorbell's embedded one, real and durable, or one that the caller names.
-// Owns the superuser's connection; makes and drops the contenders' databases, and touches no other.
+// Owns the superuser's connections; makes and drops the contenders' databases, and touches no other.
 
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,10 @@ export interface Server {
   readonly version: string;
   readonly settings: Readonly<Record<string, string>>;
   databaseUrl(contender: ContenderName): string;
-  recreateDatabase(contender: ContenderName): Promise<void>;
+  /** A new, empty database, of which `copyTemplate` makes copies once nobody is connected to it any more. */
+  createTemplate(contender: ContenderName): Promise<string>;
+  /** The contender's database as it is when nothing has been done yet but install the schema. */
+  copyTemplate(contender: ContenderName): Promise<void>;
   /** Fresh statistics in this database, and no dirty page left in the server. */
   settleDatabase(contender: ContenderName): Promise<void>;
   sample(): Promise<MachineSample>;
@@ -42,30 +45,33 @@ export async function openServer(url: string | undefined, contenders: readonly C
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const embedded = url === undefined ? await startEmbeddedPostgres({ dataDir, flags }) : null;
   const serverUrl = new URL(url ?? embedded?.url ?? "");
-  const superuser = new pg.Client(serverUrl.href);
+  const superuser = new pg.Pool({ connectionString: serverUrl.href });
   // Interrupted, the bench stops the server under whatever is going on: a query that fails tells its caller.
   superuser.on("error", () => {});
-  await superuser.connect();
   const postmaster = postmasterOf(await one<number>(superuser, "select pg_backend_pid()"));
-  const drop = (contender: ContenderName): Promise<unknown> =>
-    superuser.query(`drop database if exists ${databaseName(contender)} with (force)`);
 
-  function databaseUrl(contender: ContenderName): string {
+  async function recreate(database: string, template: string): Promise<void> {
+    await superuser.query(`drop database if exists ${database} with (force)`);
+    await superuser.query(`create database ${database} template ${template}`);
+  }
+
+  function urlOf(database: string): string {
     const url = new URL(serverUrl);
-    url.pathname = databaseName(contender);
+    url.pathname = database;
     return url.href;
   }
 
   return {
     version: await one<string>(superuser, "show server_version"),
     settings: await readSettings(superuser),
-    databaseUrl,
-    recreateDatabase: async (contender) => {
-      await drop(contender);
-      await superuser.query(`create database ${databaseName(contender)}`);
+    databaseUrl: (contender) => urlOf(databaseName(contender)),
+    createTemplate: async (contender) => {
+      await recreate(templateName(contender), "template1");
+      return urlOf(templateName(contender));
     },
+    copyTemplate: (contender) => recreate(databaseName(contender), templateName(contender)),
     settleDatabase: async (contender) => {
-      const database = new pg.Client(databaseUrl(contender));
+      const database = new pg.Client(urlOf(databaseName(contender)));
       await database.connect();
       await database.query("vacuum analyze");
       await database.query("checkpoint");
@@ -78,7 +84,9 @@ export async function openServer(url: string | undefined, contenders: readonly C
       walBytes: Number(await one<string>(superuser, "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")),
     }),
     stop: async () => {
-      if (embedded === null) for (const contender of contenders) await drop(contender);
+      for (const name of embedded === null ? contenders.flatMap((one) => [databaseName(one), templateName(one)]) : []) {
+        await superuser.query(`drop database if exists ${name} with (force)`);
+      }
       await superuser.end();
       if (embedded === null) return;
       await embedded.stop();
@@ -91,16 +99,20 @@ function databaseName(contender: ContenderName): string {
   return `bench_${contender.replaceAll("-", "_")}`;
 }
 
-async function one<Value>(client: pg.Client, sql: string): Promise<Value> {
-  const { rows } = await client.query<[Value]>({ text: sql, rowMode: "array" });
+function templateName(contender: ContenderName): string {
+  return `${databaseName(contender)}_template`;
+}
+
+async function one<Value>(pool: pg.Pool, sql: string): Promise<Value> {
+  const { rows } = await pool.query<[Value]>({ text: sql, rowMode: "array" });
   const value = rows[0]?.[0];
   if (value === undefined) throw new Error(`no row from: ${sql}`);
   return value;
 }
 
 /** What is really in force: with a server of the caller's it may differ from what we would have set. */
-async function readSettings(client: pg.Client): Promise<Record<string, string>> {
+async function readSettings(pool: pg.Pool): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
-  for (const name of Object.keys(settings)) found[name] = await one<string>(client, `show ${name}`);
+  for (const name of Object.keys(settings)) found[name] = await one<string>(pool, `show ${name}`);
   return found;
 }

@@ -4,11 +4,11 @@
 import { argv } from "node:process";
 import { type ContenderName, loadContender } from "../contenders/index.ts";
 import { rows } from "../rows/index.ts";
-import { describePart, schemaPart } from "../rows/schema.ts";
+import { schemaPart } from "../rows/schema.ts";
 import type { AgentMessage, RunMessage } from "./messages.ts";
 
 const [contenderName, databaseUrl] = argv.slice(2) as [ContenderName, string];
-const parts = new Map([describePart, schemaPart, ...rows.flatMap((row) => row.parts)].map((part) => [part.name, part]));
+const parts = new Map([schemaPart, ...rows.flatMap((row) => row.parts)].map((part) => [part.name, part]));
 const contender = loadContender(contenderName);
 // A system that cannot be loaded fails every part that is asked for, with its own error.
 contender.catch(() => {});

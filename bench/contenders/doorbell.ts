@@ -1,21 +1,26 @@
 // Doorbell itself with everything at its defaults: a login that forced row-level security binds, history kept, and the
 // worker that its users run.
 
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createDoorbell, type Doorbell, defineJob, fromPg, handle } from "doorbell-jobs";
 import pg from "pg";
-import { migrate } from "../../packages/doorbell/src/store/migrate.ts";
 import { monotonicMs } from "../clock.ts";
 import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
 
+const binary = fileURLToPath(new URL("../../packages/doorbell/bin/doorbell.mjs", import.meta.url));
 const login = "doorbell_bench";
 const noop = defineJob({ kind: "noop" });
 
-/** Migrates as the superuser, and makes a login that has the roles of both tiers and no right beyond them. */
+/** Migrates with the binary, and makes a login that has the roles of both tiers and no right beyond them. */
 async function install(databaseUrl: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [binary, "migrate"], {
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+  });
   const superuser = new pg.Client(databaseUrl);
   await superuser.connect();
-  await migrate(superuser);
   const { rowCount } = await superuser.query("select from pg_roles where rolname = $1", [login]);
   const verb = rowCount === 0 ? "create" : "alter";
   await superuser.query(`${verb} role ${login} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`);

@@ -16,7 +16,7 @@ export const SAMPLE_TENANTS = ["acme", "globex", "initech"] as const;
 /**
  * What must become of a sample. The fields are those of the invoice where one can be read, decimal strings for amounts.
  */
-export interface ExpectedSample {
+interface ExpectedSample {
   readonly outcome: "accepted" | "needs_review" | "rejected";
   /** The code of a reason that must be given; null for accepted ones. */
   readonly reason: string | null;

@@ -38,7 +38,7 @@ export async function openStage(): Promise<Stage> {
   const db = await createTestDatabase();
   await migrateAlone(db.adminUrl);
   const appUrl = asLogin(db.adminUrl, "invoices_app");
-  const log = createLog({ level: (process.env["T_LOG"] ?? "silent") as "silent" });
+  const log = createLog({ level: "silent" });
   const { tenantSetting } = app;
   const doorbell = await createDoorbell({ databaseUrl: appUrl, log, ...(tenantSetting && { tenantSetting }) });
   const resources = openResources({ doorbell, log, env: { DATABASE_URL: appUrl } });

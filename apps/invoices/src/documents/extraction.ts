@@ -22,7 +22,7 @@ export type ExtractionMethod = "embedded-xml" | "xml" | "text" | "none";
  * What becomes of the document. `accepted`: everything was stated, and adds up. `needs_review`: a person decides,
  * `reasons` say about what. `rejected`: no reader and no later attempt will do better.
  */
-export type ExtractionOutcome = "accepted" | "needs_review" | "rejected";
+type ExtractionOutcome = "accepted" | "needs_review" | "rejected";
 
 export interface Extraction {
   readonly outcome: ExtractionOutcome;

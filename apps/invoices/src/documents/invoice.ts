@@ -19,7 +19,7 @@ export type Provenance =
     };
 
 /** The notation the fields came from. `text` is the printed page. */
-export type Syntax = "cii" | "zugferd1" | "ubl" | "text";
+type Syntax = "cii" | "zugferd1" | "ubl" | "text";
 
 /** One position of the invoice. */
 export interface InvoiceLine {
@@ -35,22 +35,19 @@ export interface VatRow {
 }
 
 /** The fields that carry their provenance. */
-export const INVOICE_FIELDS = [
-  "number",
-  "date",
-  "dueDate",
-  "currency",
-  "total",
-  "net",
-  "vat",
-  "due",
-  "prepaid",
-  "typeCode",
-  "seller",
-  "buyer",
-] as const;
-
-export type InvoiceField = (typeof INVOICE_FIELDS)[number];
+export type InvoiceField =
+  | "number"
+  | "date"
+  | "dueDate"
+  | "currency"
+  | "total"
+  | "net"
+  | "vat"
+  | "due"
+  | "prepaid"
+  | "typeCode"
+  | "seller"
+  | "buyer";
 
 /** An invoice or credit note as its document states it. Amounts are decimal strings in `currency`. */
 export interface Invoice {

@@ -22,7 +22,7 @@ export interface Limits {
   readonly pagesMax: number;
   /** Characters of text taken from all pages together. */
   readonly textChars: number;
-  /** One picture once decoded, judged by the size that it declares, before anything decodes it. */
+  /** One picture once decoded, judged by the size that it declares. An A3 scan in colour at 600 dpi has 200 MB. */
   readonly pictureBytes: number;
   /** Nesting of XML elements; EN 16931 documents stay below 15. */
   readonly xmlDepth: number;
@@ -46,7 +46,7 @@ export const DEFAULT_LIMITS: Limits = {
   pagesRead: 20,
   pagesMax: 200,
   textChars: 200_000,
-  pictureBytes: 160 * 1024 * 1024,
+  pictureBytes: 256 * 1024 * 1024,
   xmlDepth: 60,
   xmlElements: 200_000,
   emailParts: 20,

@@ -61,6 +61,15 @@ describe("refuseOversizedPdfPictures", () => {
     );
   });
 
+  it("counts the components of the colour space that is named", () => {
+    const scan = (colourSpace: string) =>
+      dictionary(`/Subtype /Image /Width 8000 /Height 8000 /BitsPerComponent 8 /ColorSpace ${colourSpace}`);
+    refuseOversizedPdfPictures(scan("/DeviceGray"), 64 * MEGABYTE);
+    refuseOversizedPdfPictures(scan("/DeviceRGB"), 192 * MEGABYTE);
+    expect(() => refuseOversizedPdfPictures(scan("/DeviceRGB"), 180 * MEGABYTE)).toThrow("8000 x 8000");
+    expect(() => refuseOversizedPdfPictures(scan("/DeviceCMYK"), 192 * MEGABYTE)).toThrow("8000 x 8000");
+  });
+
   it("refuses a JBIG2 stream by its page segment, but not a striped one of unknown height", () => {
     expect(() => refuseOversizedPdfPictures(jbig2(100_000, 100_000), 160 * MEGABYTE)).toThrow("100000 x 100000");
     refuseOversizedPdfPictures(jbig2(5000, 0xffff_ffff), 160 * MEGABYTE);

@@ -65,9 +65,17 @@ function* pdfImageSizes(file: Buffer): Generator<PictureSize> {
     const width = /\/Width\s+(\d{1,9})(?!\s+\d+\s+R)/.exec(dictionary)?.[1];
     const height = /\/Height\s+(\d{1,9})(?!\s+\d+\s+R)/.exec(dictionary)?.[1];
     if (width === undefined || height === undefined) continue;
-    const bits = Number(/\/BitsPerComponent\s+(\d{1,2})/.exec(dictionary)?.[1] ?? 1);
-    yield { width: Number(width), height: Number(height), bitsPerPixel: bits === 1 ? 1 : RGBA_BITS };
+    yield { width: Number(width), height: Number(height), bitsPerPixel: bitsPerPixel(dictionary) };
   }
+}
+
+/**
+ * Four components unless the dictionary names a colour space with fewer; one bit for stencil masks, which name none.
+ */
+function bitsPerPixel(dictionary: string): number {
+  const bits = Number(/\/BitsPerComponent\s+(\d{1,2})/.exec(dictionary)?.[1] ?? 1);
+  if (/\/DeviceGray\b|\/ImageMask\s+true/.test(dictionary) || bits === 1) return bits;
+  return bits * (/\/DeviceRGB\b/.test(dictionary) ? 3 : 4);
 }
 
 const JBIG2_PAGE_INFORMATION = 48;

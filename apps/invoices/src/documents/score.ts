@@ -32,7 +32,7 @@ export interface ManifestEntry {
 }
 
 /** The fields that are scored, as they were stored. Amounts are decimal strings. */
-export interface ScoredInvoice {
+interface ScoredInvoice {
   readonly number: string | null;
   readonly date: string | null;
   readonly currency: string | null;
@@ -54,9 +54,9 @@ export interface DocumentResult {
   readonly elapsedMs?: number;
 }
 
-export type ScoreGroup = "xml" | "text" | "scan" | "email" | "hostile" | "other";
+type ScoreGroup = "xml" | "text" | "scan" | "email" | "hostile" | "other";
 
-export interface ScoreDetail {
+interface ScoreDetail {
   readonly file: string;
   readonly group: ScoreGroup;
   readonly right: boolean;

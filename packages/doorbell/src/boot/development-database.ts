@@ -33,7 +33,7 @@ export interface DevelopmentDatabase {
 export async function startDevelopmentDatabase(log: Log): Promise<DevelopmentDatabase> {
   const running = await findDevelopmentDatabase();
   if (running !== null) {
-    log.info("no DATABASE_URL: using the development server that runs already", { database_url: running });
+    log.info("no DATABASE_URL: using the development server of this folder, which runs already");
     return { url: running, stop: async () => {} };
   }
   try {
@@ -44,9 +44,10 @@ export async function startDevelopmentDatabase(log: Log): Promise<DevelopmentDat
     const url = server.urlFor("postgres", login);
     writeFileSync(addressFile, url);
     log.info("no DATABASE_URL: started a server for development, which ends with this process", {
-      database_url: url,
-      data_dir: server.dataDir,
       postgres: server.version,
+      postgres_port: server.port,
+      login,
+      data_dir: server.dataDir,
     });
     return {
       url,

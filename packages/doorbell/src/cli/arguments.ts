@@ -24,7 +24,7 @@ export function tenantOption(): Option {
 }
 
 export function jsonOption(): Option {
-  return new Option("--json", "as one JSON document").default(false);
+  return new Option("--json", "as one JSON document");
 }
 
 export function actorOption(): Option {

@@ -14,7 +14,7 @@ export function doctorCommand(): Command {
     .description("examine settings, login and schema; exit code 1 if production would refuse to start")
     .option("--role <role>", settingsTable.role.meaning)
     .addOption(jsonOption())
-    .action(async ({ role, json }: { readonly role?: string; readonly json: boolean }) => {
+    .action(async ({ role, json = false }: { readonly role?: string; readonly json?: boolean }) => {
       const settings = resolveSettings(process.env, role === undefined ? {} : { role });
       const development = settings.environment === "development" ? await findDevelopmentDatabase() : null;
       const databaseUrl = settings.databaseUrl ?? development;

@@ -18,7 +18,7 @@ interface Given {
   readonly priority?: number;
   readonly lane?: string;
   readonly app?: string;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 export function enqueueCommand(): Command {

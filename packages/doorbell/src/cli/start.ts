@@ -19,7 +19,7 @@ const takeDownMs = 15_000;
 /** Every setting with a flag is an option: the table is the only list of them. */
 const options: readonly (readonly [SettingName, Option])[] = settingNames.flatMap((name) => {
   const { flag, unit, meaning, env } = settingsTable[name];
-  return flag === null ? [] : [[name, new Option(`${flag} <${unit}>`, `${meaning} (${env})`)] as const];
+  return flag === null ? [] : [[name, new Option(`${flag} <value>`, `${meaning} (${unit}; ${env})`)] as const];
 });
 
 export function startCommand(): Command {

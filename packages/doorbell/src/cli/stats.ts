@@ -40,7 +40,7 @@ export function statsCommand(): Command {
     .description("what is due, claimed, stuck, waiting and dead, per kind, and who works")
     .addOption(new Option("--tenant <id>", "of one tenant only").argParser(requireTenant))
     .addOption(jsonOption())
-    .action(async ({ tenant, json }: { readonly tenant?: string; readonly json: boolean }) => {
+    .action(async ({ tenant, json = false }: { readonly tenant?: string; readonly json?: boolean }) => {
       const { kinds, workers } = await withClient({}, async (client) => ({
         kinds: await (tenant === undefined ? kindStats(client.database) : client.transaction(tenant, kindStats)),
         workers: await listWorkers(client.database),

@@ -177,7 +177,7 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     flag: "--connections",
     unit: "connections",
     default: "10",
-    meaning: "The client's pool: enqueueing, requests, maintenance. A worker has at most 28 more of its own.",
+    meaning: "The client's pool: enqueueing, requests, maintenance. A worker has up to 27 more of its own.",
     reason: "Statements take about a millisecond, so ten carry thousands a second; Postgres allows 100 by default.",
     parse: wholeNumber(2, 1_000),
   },

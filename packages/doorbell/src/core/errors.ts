@@ -18,6 +18,7 @@ export type ErrorCode =
   | "lane_unknown"
   | "job_not_found"
   | "job_not_final"
+  | "job_final"
   | "ledger_gone"
   | "object_missing"
   | "object_mismatch"
@@ -61,6 +62,7 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorTraits>> = {
   tenant_mismatch: { retryable: false, httpStatus: 403, exitCode: FAILED },
   lane_unknown: { retryable: false, httpStatus: 422, exitCode: USAGE },
   job_not_found: { retryable: false, httpStatus: 404, exitCode: FAILED },
+  job_final: { retryable: false, httpStatus: 409, exitCode: FAILED },
   job_not_final: { retryable: false, httpStatus: 409, exitCode: FAILED },
   ledger_gone: { retryable: false, httpStatus: 410, exitCode: FAILED },
   object_missing: { retryable: false, httpStatus: 404, exitCode: FAILED },

@@ -1,10 +1,10 @@
 // The built-in effect "webhook": a signed POST with a stable id, under the ledger. How it is sent, and which answer
-// proves what, is http/'s; docs/effects.md has the table.
+// proves what, is webhooks/'s; docs/effects.md has the table.
 import { type Duration, toMs } from "../core/duration.ts";
 import { sha256Hex } from "../core/hash.ts";
 import { PermanentError, RetryAfterError } from "../core/outcome.ts";
-import { sendWebhook } from "./http/webhook.ts";
 import { type EffectAttempt, EffectNotDone, type Ledger } from "./ledger.ts";
+import { sendWebhook } from "./webhooks/send.ts";
 
 export interface WebhookRequest {
   readonly url: string;

@@ -7,30 +7,30 @@ import type { GaugeFamily, GaugeReading, Metrics } from "../telemetry/metrics.ts
 interface TableGauge {
   readonly name: string;
   readonly help: string;
-  readonly valueOf: (stats: KindStats) => number;
+  readonly read: (stats: KindStats) => number;
 }
 
 const gauges: readonly TableGauge[] = [
-  { name: "doorbell_backlog", help: "Jobs that are due and not claimed.", valueOf: (stats) => stats.due },
-  { name: "doorbell_scheduled", help: "Queued jobs that are not due yet.", valueOf: (stats) => stats.scheduled },
-  { name: "doorbell_claimed", help: "Jobs that a worker holds.", valueOf: (stats) => stats.claimed },
-  { name: "doorbell_stuck", help: "Claimed jobs whose lease has expired.", valueOf: (stats) => stats.stuck },
-  { name: "doorbell_waiting", help: "Jobs that wait for a person or an event.", valueOf: (stats) => stats.waiting },
+  { name: "doorbell_backlog", help: "Jobs that are due and not claimed.", read: (stats) => stats.due },
+  { name: "doorbell_scheduled", help: "Queued jobs that are not due yet.", read: (stats) => stats.scheduled },
+  { name: "doorbell_claimed", help: "Jobs that a worker holds.", read: (stats) => stats.claimed },
+  { name: "doorbell_stuck", help: "Claimed jobs whose lease has expired.", read: (stats) => stats.stuck },
+  { name: "doorbell_waiting", help: "Jobs that wait for a person or an event.", read: (stats) => stats.waiting },
   {
     name: "doorbell_oldest_due_seconds",
     help: "For how long the oldest job of the backlog has been due; 0 for none.",
-    valueOf: (stats) => stats.oldest_due_seconds ?? 0,
+    read: (stats) => stats.oldest_due_seconds ?? 0,
   },
   {
     name: "doorbell_dead_letters",
     help: "Failed jobs that nobody has dealt with.",
-    valueOf: (stats) => stats.dead_letters,
+    read: (stats) => stats.dead_letters,
   },
-  { name: "doorbell_in_doubt", help: "Waiting jobs with an effect in doubt.", valueOf: (stats) => stats.in_doubt },
+  { name: "doorbell_in_doubt", help: "Waiting jobs with an effect in doubt.", read: (stats) => stats.in_doubt },
   {
     name: "doorbell_jobs_without_worker",
     help: "Jobs of the backlog whose kind no live worker knows.",
-    valueOf: (stats) => (stats.workers === 0 ? stats.due : 0),
+    read: (stats) => (stats.workers === 0 ? stats.due : 0),
   },
 ];
 
@@ -42,5 +42,5 @@ export function exposeTable(metrics: Metrics, tx: Tx): () => void {
 }
 
 function readingsOf(stats: KindStats): readonly GaugeReading[] {
-  return gauges.map(({ name, valueOf }) => ({ name, value: valueOf(stats), labels: { kind: stats.kind } }));
+  return gauges.map(({ name, read }) => ({ name, value: read(stats), labels: { kind: stats.kind } }));
 }

@@ -29,7 +29,7 @@ export function maintenanceServices(client: Client, options: MaintenanceServices
     };
     services.push(sweeper({ tx: database, everyMs: sweepEveryMs, log, metrics, onRung }), retention(database, log));
   }
-  if (options.rings && !queue.capabilities.line) {
+  if (options.rings && queue.capabilities.sent) {
     const rings = ringer(database, queue, lanes, log);
     waker.onWake(() => rings.wake());
     services.push(rings);

@@ -173,13 +173,17 @@ function isConnectionTrouble(error: unknown): boolean {
   );
 }
 
-/** What is the database's fault and not the caller's: connection trouble, or a rollback that asks for a retry (40). */
+/** What is the database's fault and not the caller's: connection trouble, or a rollback that asks for a retry (40). Total. */
 export function isDatabaseTrouble(error: unknown): boolean {
-  return (
-    isConnectionTrouble(error) ||
-    DoorbellError.isInstance(error, "serialization_failure") ||
-    sqlState(error).startsWith("40")
-  );
+  try {
+    return (
+      isConnectionTrouble(error) ||
+      DoorbellError.isInstance(error, "serialization_failure") ||
+      sqlState(error).startsWith("40")
+    );
+  } catch {
+    return false; // a thrown value that cannot even be looked at
+  }
 }
 
 /**

@@ -17,8 +17,8 @@ export class Attempt {
   readonly handler: Handler;
   readonly startedAtMs: number;
   readonly deadlineAtMs: number;
-  /** Set when the handler has settled the job in its own transaction; holds the result's JSON. */
-  completed: { readonly result: string | null } | null = null;
+  /** The handler has settled the job in a transaction of its own. Whether that committed, only it knows. */
+  completed = false;
   #controller: AbortController | null = null;
   #stopped: StopReason | null = null;
   #onStop: ((reason: StopReason) => void) | null = null;

@@ -53,7 +53,7 @@ const settlement = (attempt: Attempt, rest: Omit<Settlement, "tenant" | "id" | "
 });
 
 function succeeded(attempt: Attempt, value: unknown, valueMaxBytes: number): Settlement | null {
-  if (attempt.completed !== null) return null;
+  if (attempt.completed) return null;
   if (isSnooze(value)) return settlement(attempt, { outcome: "snooze", delayMs: value.delayMs });
   if (isCancel(value)) return settlement(attempt, { outcome: "cancelled", error: value.reason });
   const result = value === undefined ? null : toStorableJson(value, { path: "result", maxBytes: valueMaxBytes }).text;
@@ -61,7 +61,6 @@ function succeeded(attempt: Attempt, value: unknown, valueMaxBytes: number): Set
 }
 
 function stopped(attempt: Attempt, reason: StopReason): Settlement | null {
-  if (attempt.completed !== null) return null;
   switch (reason) {
     case "lease_lost":
       return null;
@@ -82,9 +81,12 @@ class AttemptTimeout extends Error {
   readonly code = "timeout";
 }
 
+/**
+ * Also where the handler had settled the job in its own transaction: if that was rolled back, this counts; if it committed,
+ * the fence refuses this.
+ */
 function failed(attempt: Attempt, thrown: unknown, random: () => number): Settlement | null {
-  if (attempt.completed !== null || attempt.stopped === "lease_lost" || DoorbellError.isInstance(thrown, "lease_lost"))
-    return null;
+  if (attempt.stopped === "lease_lost" || DoorbellError.isInstance(thrown, "lease_lost")) return null;
   if (isParked(thrown)) return settlement(attempt, { outcome: "wait", error: thrown.message, code: "effect_in_doubt" });
 
   const { definition } = attempt.handler;

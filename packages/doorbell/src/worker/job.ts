@@ -128,23 +128,23 @@ export class JobContext implements Job<unknown> {
       this.#attempt.stop("lease_lost");
       throw this.#lost("its completion");
     }
-    this.#attempt.completed = { result: text };
+    this.#attempt.completed = true;
   }
 
-  effect<T>(key: string, options: EffectOptions<T>): Promise<T> {
-    return this.#deps.ledger.perform(this.#effectAttempt, "effect", key, options);
+  async effect<T>(key: string, options: EffectOptions<T>): Promise<T> {
+    return await this.#deps.ledger.perform(this.#effectAttempt, "effect", key, options);
   }
 
-  webhook(request: WebhookRequest): Promise<WebhookReceipt> {
-    return performWebhook(this.#deps.ledger, this.#effectAttempt, request, this.#deps.webhooks);
+  async webhook(request: WebhookRequest): Promise<WebhookReceipt> {
+    return await performWebhook(this.#deps.ledger, this.#effectAttempt, request, this.#deps.webhooks);
   }
 
-  email(request: EmailRequest): Promise<{ readonly messageId: string }> {
-    return performEmail(this.#deps.ledger, this.#effectAttempt, request, this.#deps.smtpUrl);
+  async email(request: EmailRequest): Promise<{ readonly messageId: string }> {
+    return await performEmail(this.#deps.ledger, this.#effectAttempt, request, this.#deps.smtpUrl);
   }
 
-  usage(meter: string, amount: number, options?: UsageOptions): Promise<void> {
-    return countUsage(this.#deps.ledger, this.#effectAttempt, meter, amount, options);
+  async usage(meter: string, amount: number, options?: UsageOptions): Promise<void> {
+    return await countUsage(this.#deps.ledger, this.#effectAttempt, meter, amount, options);
   }
 
   /** An attempt that was stopped begins nothing; what it has under way is the fence's to refuse. */

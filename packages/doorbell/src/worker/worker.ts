@@ -279,7 +279,7 @@ export class Worker {
     this.#pool.remove(attempt);
     this.#ticker.slotFreed();
     const settled =
-      settlement === null ? (attempt.completed === null ? "lost" : "settled") : await this.#ticker.settle(settlement);
+      settlement === null ? (attempt.completed ? "settled" : "lost") : await this.#ticker.settle(settlement);
     this.#keeper.release(attempt.claimed.id);
     if (settlement?.delayMs !== undefined) this.#wakeAfter(settlement.delayMs);
     this.#tellEnd(attempt, settlement, settled);

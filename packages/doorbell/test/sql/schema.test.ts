@@ -14,13 +14,16 @@ const file = fileURLToPath(new URL("../../sql/schema.sql", import.meta.url));
 const lasting = "c.relnamespace = 'doorbell'::regnamespace and c.relname !~ '^job_history_\\d{8}'";
 
 async function dump(client: pg.Client): Promise<string> {
-  const lines = async (text: string): Promise<string[]> => (await rows<{ line: string }>(client, text)).map((row) => row.line);
+  const lines = async (text: string): Promise<string[]> =>
+    (await rows<{ line: string }>(client, text)).map((row) => row.line);
   const relations = await rows<{ oid: number; name: string; kind: string; forced: boolean; unlogged: boolean }>(
     client,
     `select c.oid, c.relname as name, c.relkind as kind, c.relforcerowsecurity as forced, c.relpersistence = 'u' as unlogged
        from pg_class c where ${lasting} and c.relkind in ('r', 'p', 'v') order by 2`,
   );
-  const parts: string[] = ["-- What the migrations make, read back from the catalog. Compared by test/sql/schema.test.ts; not run."];
+  const parts: string[] = [
+    "-- What the migrations make, read back from the catalog. Compared by test/sql/schema.test.ts; not run.",
+  ];
   for (const { oid, name, kind, forced, unlogged } of relations) {
     const what = { r: "table", p: "partitioned table", v: "view" }[kind];
     const own = await lines(
@@ -40,7 +43,13 @@ async function dump(client: pg.Client): Promise<string> {
                      from pg_class c, aclexplode(c.relacl) where c.oid = ${oid} and grantee <> c.relowner group by grantee) p
         order by part, line collate "C"`,
     );
-    parts.push([`${unlogged ? "unlogged " : ""}${what} ${name}${forced ? " (row-level security forced)" : ""}`, ...own, ...rest].join("\n"));
+    parts.push(
+      [
+        `${unlogged ? "unlogged " : ""}${what} ${name}${forced ? " (row-level security forced)" : ""}`,
+        ...own,
+        ...rest,
+      ].join("\n"),
+    );
   }
   const functions = await lines(
     `select p.oid::regprocedure || case when p.prosecdef then ' security definer' else '' end
@@ -68,5 +77,7 @@ test("eight migrations at once leave one row a version, and a second run does no
   expect(reports.filter((report) => report.applied.length > 0)).toHaveLength(1);
   expect(await migrate(first)).toEqual({ applied: [], functionsReplaced: false });
   expect(await schemaState(fromPg(first))).toEqual({ behind: [], ahead: [] });
-  expect(await rows(first, "select name, count(*)::int as n from doorbell.migrations group by 1 having count(*) > 1")).toEqual([]);
+  expect(
+    await rows(first, "select name, count(*)::int as n from doorbell.migrations group by 1 having count(*) > 1"),
+  ).toEqual([]);
 });

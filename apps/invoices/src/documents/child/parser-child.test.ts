@@ -53,6 +53,14 @@ describe("ParserChild", () => {
     await vi.waitFor(() => expect(isRunning(child.pid ?? 0)).toBe(false));
   });
 
+  it("is not blamed for time that its parent was frozen", async () => {
+    const child = await start({ timeMs: 1000 });
+    const reading = child.read(await hybridPdf(makeBill("acme", 1)));
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500));
+    await expect(reading).resolves.toMatchObject({ type: "extraction" });
+    expect(child.isAlive).toBe(true);
+  });
+
   it("is killed by an abort, with the reason of the abort", async () => {
     const child = await start();
     const controller = new AbortController();

@@ -55,7 +55,7 @@ export class ParserChild {
   static async start(limits: Limits): Promise<ParserChild> {
     const child = new ParserChild(limits);
     const timer = setTimeout(
-      () => child.#end(new ParserChildError("parser child did not start in time")),
+      () => child.#failWith(new ParserChildError("parser child did not start in time")),
       START_TIMEOUT_MS,
     );
     try {
@@ -83,11 +83,14 @@ export class ParserChild {
   async read(document: Uint8Array, signal?: AbortSignal): Promise<Answer> {
     signal?.throwIfAborted();
     const answer = this.#nextAnswer();
-    const onAbort = () => this.#end(signal?.reason);
+    const waiter = this.#waiter;
+    const onAbort = () => this.#failWith(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     const timer = setTimeout(() => {
       // A process that was frozen wakes up to its timers first: look at the pipe before blaming the document.
-      setImmediate(() => this.#end({ type: "limit", code: "limit_time" }));
+      setImmediate(() => {
+        if (this.#waiter === waiter) this.#endWith({ type: "limit", code: "limit_time" });
+      });
     }, this.#limits.timeMs);
     const { stdin } = this.#streams;
     stdin.write(frameHeader(document));
@@ -102,7 +105,7 @@ export class ParserChild {
 
   /** Kills the child; a document under way fails with `ParserChildError`. */
   kill(): void {
-    this.#end(new ParserChildError("parser child was stopped"));
+    this.#failWith(new ParserChildError("parser child was stopped"));
   }
 
   /** Lets this process exit although the child is still there; the child then ends by itself. */
@@ -124,7 +127,7 @@ export class ParserChild {
 
   #listen(): void {
     const { stdin, stderr, answers } = this.#streams;
-    this.#process.once("error", (error) => this.#end(new ParserChildError(`parser child: ${error.message}`)));
+    this.#process.once("error", (error) => this.#failWith(new ParserChildError(`parser child: ${error.message}`)));
     this.#process.once("close", (code, signal) => this.#onClose(code, signal));
     // A child that dies while it is written to is reported by its "close".
     stdin.on("error", () => {});
@@ -137,35 +140,49 @@ export class ParserChild {
   #onAnswerText(text: string): void {
     const lines = (this.#unfinishedLine + text).split("\n");
     this.#unfinishedLine = lines.pop() ?? "";
+    for (const line of lines) this.#onAnswer(line);
     if (this.#unfinishedLine.length > this.#limits.outputBytes + ANSWER_SLACK_CHARS) {
-      this.#end({ type: "limit", code: "limit_output" });
+      this.#endWith({ type: "limit", code: "limit_output" });
+    }
+  }
+
+  #onAnswer(line: string): void {
+    let answer: Answer;
+    try {
+      answer = JSON.parse(line) as Answer;
+    } catch {
+      this.#failWith(new ParserChildError("parser child answered something other than JSON"));
       return;
     }
-    for (const line of lines) {
-      const answer = JSON.parse(line) as Answer;
-      if (answer.type === "limit") this.#end(answer);
-      else this.#settle((waiter) => waiter.resolve(answer));
-    }
+    if (answer.type === "limit") this.#endWith(answer);
+    else this.#settle((waiter) => waiter.resolve(answer));
   }
 
   #onClose(code: number | null, signal: NodeJS.Signals | null): void {
     if (signal === "SIGABRT" && OUT_OF_MEMORY.test(this.#stderr)) {
-      this.#end({ type: "limit", code: "limit_memory" });
+      this.#endWith({ type: "limit", code: "limit_memory" });
       return;
     }
     const said = this.#stderr.trim().slice(0, 500);
-    this.#end(
-      new ParserChildError(`parser child ended with ${signal ?? `code ${code}`}${said === "" ? "" : `: ${said}`}`),
-    );
+    const how = `parser child ended with ${signal ?? `code ${code}`}`;
+    this.#failWith(new ParserChildError(said === "" ? how : `${how}: ${said}`));
   }
 
-  /**
-   * Kills the process and settles what waits on it, with an answer if the document is at fault, else with the reason.
-   */
-  #end(outcome: Answer | unknown): void {
+  /** Kills the child for what its document did. */
+  #endWith(answer: Answer): void {
+    this.#kill();
+    this.#settle((waiter) => waiter.resolve(answer));
+  }
+
+  /** Kills the child for what its document is not to blame for. */
+  #failWith(reason: unknown): void {
+    this.#kill();
+    this.#settle((waiter) => waiter.reject(reason));
+  }
+
+  #kill(): void {
     this.#isAlive = false;
     this.#process.kill("SIGKILL");
-    this.#settle((waiter) => (isAnswer(outcome) ? waiter.resolve(outcome) : waiter.reject(outcome)));
   }
 
   #settle(settle: (waiter: Waiter) => void): void {
@@ -175,19 +192,16 @@ export class ParserChild {
   }
 }
 
-function isAnswer(outcome: unknown): outcome is Answer {
-  return typeof outcome === "object" && outcome !== null && "type" in outcome && !(outcome instanceof Error);
-}
-
-/** Runs from source under the TypeScript loader, and without it once compiled. */
+/** The child runs from source, as this application does, so it needs the TypeScript loader. */
 function nodeArguments(limits: Limits): readonly string[] {
-  const isSource = import.meta.url.endsWith(".ts");
-  const loader = () => pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+  const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx"));
+  const preload = new URL("./preload.mjs", import.meta.url);
+  const program = new URL("./main.ts", import.meta.url);
   return [
     `--max-old-space-size=${limits.heapMegabytes}`,
-    ...["--import", new URL("./preload.mjs", import.meta.url).href],
-    ...(isSource ? ["--import", loader()] : []),
-    fileURLToPath(new URL(isSource ? "./main.ts" : "./main.js", import.meta.url)),
+    ...["--import", preload.href],
+    ...["--import", loader.href],
+    fileURLToPath(program),
   ];
 }
 

@@ -17,4 +17,4 @@ export type Answer =
   /** The document took more than it may; the child is dead or about to die. */
   | { readonly type: "limit"; readonly code: LimitCode };
 
-export type LimitCode = "limit_time" | "limit_memory" | "limit_output";
+type LimitCode = "limit_time" | "limit_memory" | "limit_output";

@@ -7,11 +7,9 @@ import { fieldText } from "../clean-text.ts";
 import type { Finding } from "../finding.ts";
 import type { Invoice, InvoiceField, Provenance } from "../invoice.ts";
 import type { Line } from "../pdf/layout.ts";
-import { type Candidate, type Choice, choose, provenanceOf } from "./candidate.ts";
+import { type Choice, choose, provenanceOf } from "./candidate.ts";
 import { currencyCandidates } from "./currency.ts";
-import { type DayOrder, findDays, isUnambiguous, type PrintedDay, provenDayOrder, readDay } from "./dates.ts";
-import { labelValues } from "./labelled.ts";
-import { dayRole } from "./labels.ts";
+import { readDays } from "./days.ts";
 import { numberCandidates } from "./number.ts";
 import { buyerCandidates, sellerCandidates } from "./parties.ts";
 import { readTotals } from "./totals.ts";
@@ -41,7 +39,7 @@ export function readTextFields(lines: readonly Line[]): TextReading {
     buyer,
   };
   const doubts = CORE_FIELDS.flatMap((field) => doubtsAbout(field, choices[field] ?? null));
-  return { invoice: invoiceOf(choices), findings: days.orderAssumed ? [...doubts, DAY_ORDER_ASSUMED] : doubts };
+  return { invoice: invoiceOf(choices), findings: days.isOrderAssumed ? [...doubts, DAY_ORDER_ASSUMED] : doubts };
 }
 
 const DAY_ORDER_ASSUMED: Finding = {
@@ -50,65 +48,22 @@ const DAY_ORDER_ASSUMED: Finding = {
   message: "The invoice date can be read with the day or the month first, and nothing in the document says which.",
 };
 
-interface Days {
-  readonly date: Choice<string> | null;
-  readonly dueDate: Choice<string> | null;
-  readonly orderAssumed: boolean;
-}
-
-/** Reads all days in the one order that the document proves, else in `customaryOrder`. */
-function readDays(lines: readonly Line[], customaryOrder: DayOrder): Days {
-  const labelled = labelValues(lines, findDays);
-  const proven = provenDayOrder(labelled.map(({ value }) => value));
-  const order = proven ?? customaryOrder;
-  const ambiguous = new Set<string>();
-  const issued: Candidate<string>[] = [];
-  const dated: Candidate<string>[] = [];
-  const due: Candidate<string>[] = [];
-  for (const { value: day, line, before, above, isFirst } of labelled) {
-    if (!isFirst) continue;
-    const value = readDay(day, order);
-    if (isAmbiguous(day, proven)) ambiguous.add(value);
-    const role = dayRole(before ?? above ?? "");
-    if (role === "due") due.push({ value, evidence: "label", line });
-    if (role === "issued") issued.push({ value, evidence: "label", line });
-    if (role === "dated") dated.push({ value, evidence: "label", line });
-  }
-  const first = labelled
-    .slice(0, 1)
-    .map(({ value: day, line }) => ({ value: readDay(day, order), evidence: "place", line }) as const);
-  // A bare "Date" is the invoice's own only where no other label says "invoice date".
-  const date = choose(issued) ?? choose(dated) ?? choose(first);
-  return { date, dueDate: choose(due), orderAssumed: date !== null && ambiguous.has(date.value) };
-}
-
-function isAmbiguous(day: PrintedDay, proven: DayOrder | null): boolean {
-  return proven === null && !isUnambiguous(day);
-}
-
 function doubtsAbout(field: InvoiceField, choice: Choice<string> | null): readonly Finding[] {
   // A field that is missing altogether is the validator's to report.
   if (choice === null) return [];
   if (choice.rivals.length > 0) {
     const values = [choice.value, ...choice.rivals].slice(0, 4).join(", ");
-    return [
-      {
-        severity: "review",
-        code: `${field}_ambiguous`,
-        message: `The document states more than one ${field}: ${values}.`,
-      },
-    ];
+    return [review(`${field}_ambiguous`, `The document states more than one ${field}: ${values}.`)];
   }
   if (choice.evidence !== "label") {
-    return [
-      {
-        severity: "review",
-        code: `${field}_unlabelled`,
-        message: `The ${field} ${choice.value} is likely, but nothing in the document settles it.`,
-      },
-    ];
+    const message = `The ${field} ${choice.value} is likely, but nothing in the document settles it.`;
+    return [review(`${field}_unlabelled`, message)];
   }
   return [];
+}
+
+function review(code: string, message: string): Finding {
+  return { severity: "review", code, message };
 }
 
 function invoiceOf(choices: { readonly [field in InvoiceField]?: Choice<string> | null }): Invoice {

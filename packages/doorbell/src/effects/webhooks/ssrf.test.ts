@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { Client } from "undici";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { guardedConnector, type ResolveHost } from "./guarded-connector.ts";
-import { sendWebhook, type WebhookParts } from "./webhook.ts";
+import { sendWebhook, type WebhookParts } from "./send.ts";
 
 let server: Server;
 let port: number;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, expect, test } from "vitest";
-import { sendWebhook, type WebhookRequest } from "./webhook.ts";
+import { sendWebhook, type WebhookRequest } from "./send.ts";
 
 const SECRET = `whsec_${Buffer.from("k".repeat(32)).toString("base64")}`;
 

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { repeated } from "./service.ts";
+
+const lines: string[] = [];
+const log = {
+  debug: () => {},
+  info: (message: string) => void lines.push(message),
+  warn: (message: string) => void lines.push(message),
+  error: () => {},
+};
+
+const passes = (limit: number) => {
+  let resolve!: () => void;
+  const reached = new Promise<void>((done) => {
+    resolve = done;
+  });
+  let count = 0;
+  return { reached, next: () => ((count += 1) >= limit && resolve(), count) };
+};
+
+test("a pass that throws does not end the service, and is said once in a row of failures", async () => {
+  lines.length = 0;
+  const { reached, next } = passes(5);
+  const service = repeated({
+    name: "tester",
+    everyMs: 1,
+    log,
+    run: async () => {
+      if (next() < 4) throw new Error("no");
+    },
+  });
+  service.start();
+  await reached;
+  await service.stop();
+  expect(lines).toEqual(["tester failed; it is tried again", "tester works again"]);
+});
+
+test("wake makes the next pass now, and stop waits for the one that runs", async () => {
+  const { reached, next } = passes(2);
+  let running = false;
+  const service = repeated({
+    name: "tester",
+    everyMs: 3_600_000,
+    log,
+    run: async () => {
+      running = true;
+      next();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running = false;
+    },
+  });
+  service.start();
+  service.wake();
+  await reached;
+  await service.stop();
+  expect(running).toBe(false);
+  await service.stop();
+});
+
+test("fifty starts and stops at once leave nothing running", async () => {
+  let count = 0;
+  const services = Array.from({ length: 50 }, () =>
+    repeated({ name: "tester", everyMs: 0, log, run: async () => void (count += 1) }),
+  );
+  for (const service of services) {
+    service.start();
+    service.start();
+  }
+  await Promise.all(services.flatMap((service) => [service.stop(), service.stop()]));
+  const after = count;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(count).toBe(after);
+});

@@ -1,0 +1,46 @@
+// The three accounts of a run, each with a token. On a database that has accounts from a run before, they are new ones.
+import type pg from "pg";
+import { SAMPLE_TENANTS } from "../../apps/invoices/samples/make-samples.ts";
+import { createAccount } from "../../apps/invoices/src/store/accounts.ts";
+
+export interface DemoAccount {
+  /** The sample account that it stands for. */
+  readonly sampleTenant: string;
+  readonly id: string;
+  readonly token: string;
+}
+
+const uniqueViolation = "23505";
+
+export async function openAccounts(
+  admin: pg.Client,
+  webhookUrlOf: (account: string) => string,
+): Promise<readonly DemoAccount[]> {
+  const accounts: DemoAccount[] = [];
+  for (const sampleTenant of SAMPLE_TENANTS) {
+    accounts.push({ sampleTenant, ...(await openAccount(admin, sampleTenant, webhookUrlOf)) });
+  }
+  return accounts;
+}
+
+async function openAccount(
+  admin: pg.Client,
+  name: string,
+  webhookUrlOf: (account: string) => string,
+): Promise<{ readonly id: string; readonly token: string }> {
+  for (let run = 1; ; run += 1) {
+    const id = run === 1 ? name : `${name}-${run}`;
+    try {
+      const token = await createAccount(admin, {
+        account_id: id,
+        name,
+        contact_email: `accounting@${id}.example`,
+        webhook_url: webhookUrlOf(id),
+        webhook_secret: null,
+      });
+      return { id, token };
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== uniqueViolation) throw error;
+    }
+  }
+}
