@@ -40,11 +40,12 @@ export function makeReport(conditions: Conditions, results: readonly CaseResult[
   const byRow = new Map<string, ReportLine[]>();
   for (const { row, case: oneCase, rounds, error } of results) {
     if (error !== null) continue;
-    const line = { contender: oneCase.contender, variant: oneCase.variant, median: medians({ rounds }), rounds };
+    const { contender, variant } = oneCase;
+    const line = { contender, variant, median: tidy(medians({ rounds })), rounds: rounds.map(tidy) };
     byRow.set(row.name, [...(byRow.get(row.name) ?? []), line]);
   }
   return {
-    ratios: Object.fromEntries(Object.entries(ratios(results)).map(([key, ratio]) => [key, round(ratio, 2)])),
+    ratios: Object.fromEntries(Object.entries(ratios(results)).map(([key, ratio]) => [key, Number(ratio.toFixed(2))])),
     rows: Object.fromEntries(byRow),
     failures: results.flatMap(({ row, case: { contender, variant }, error }) =>
       error === null ? [] : [{ row: row.name, contender, variant, error }],
@@ -130,6 +131,7 @@ export function formatNumber(value: number | undefined, digits: number): string 
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
+/** Six digits are more than any of these figures deserves. */
+function tidy(figures: Figures): Figures {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(6))]));
 }

@@ -9,8 +9,10 @@ import { createDoorbell, type Doorbell, defineJob, fromPg, handle } from "doorbe
 import pg from "pg";
 import { monotonicMs } from "../clock.ts";
 import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
+import { versionIn } from "./version.ts";
 
-const binary = fileURLToPath(new URL("../../packages/doorbell/bin/doorbell.mjs", import.meta.url));
+const product = new URL("../../packages/doorbell/", import.meta.url);
+const binary = fileURLToPath(new URL("bin/doorbell.mjs", product));
 const login = "doorbell_bench";
 const noop = defineJob({ kind: "noop" });
 
@@ -28,9 +30,12 @@ async function install(databaseUrl: string): Promise<void> {
   await superuser.end();
 }
 
-/** The same in every process, and known only to whoever has the superuser's URL anyway. */
+/** The same in every process and database, and known only to whoever has the superuser's URL anyway. */
 function passwordFor(databaseUrl: string): string {
-  return createHash("sha256").update(databaseUrl).digest("hex");
+  const { host, username, password } = new URL(databaseUrl);
+  return createHash("sha256")
+    .update(JSON.stringify([host, username, password]))
+    .digest("hex");
 }
 
 function loginUrl(databaseUrl: string): string {
@@ -90,7 +95,7 @@ async function openConsumer(databaseUrl: string, onStart: (jobNumber: number) =>
 
 export const doorbell: Contender = {
   name: "doorbell",
-  version: "0.1.0",
+  version: versionIn(product),
   settings: [{ name: "all", value: "defaults; forced row-level security, history kept", source: "–" }],
   unsettledSql: "select exists (select from doorbell.jobs)",
   doneSql: "select count(*)::int from doorbell.job_history where state = 'done'",

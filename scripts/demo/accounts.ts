@@ -1,7 +1,7 @@
 // The three accounts of a run, each with a token. On a database that has accounts from a run before, they are new ones.
-import type pg from "pg";
 import { SAMPLE_TENANTS } from "../../apps/invoices/samples/make-samples.ts";
 import { createAccount } from "../../apps/invoices/src/store/accounts.ts";
+import type { AdminClient } from "../../apps/invoices/src/store/admin.ts";
 
 export interface DemoAccount {
   /** The sample account that it stands for. */
@@ -13,7 +13,7 @@ export interface DemoAccount {
 const uniqueViolation = "23505";
 
 export async function openAccounts(
-  admin: pg.Client,
+  admin: AdminClient,
   webhookUrlOf: (account: string) => string,
 ): Promise<readonly DemoAccount[]> {
   const accounts: DemoAccount[] = [];
@@ -24,7 +24,7 @@ export async function openAccounts(
 }
 
 async function openAccount(
-  admin: pg.Client,
+  admin: AdminClient,
   name: string,
   webhookUrlOf: (account: string) => string,
 ): Promise<{ readonly id: string; readonly token: string }> {

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "doorbell-jobs/embedded";
-import pg from "pg";
+import { withAdmin } from "../../apps/invoices/src/store/admin.ts";
 import { migrateInvoices } from "../../apps/invoices/src/store/migrate.ts";
 import { DemoProcess } from "./process.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -42,7 +42,7 @@ async function openEmbedded(folder: RunFolder, keep: boolean): Promise<DemoDatab
 async function openGiven(url: string, folder: RunFolder): Promise<DemoDatabase> {
   await migrate(url, folder);
   const password = randomBytes(24).toString("base64url");
-  await onClient(url, (admin) => admin.query(`alter role ${appLogin} password '${password}'`));
+  await withAdmin(url, (admin) => admin.query(`alter role ${appLogin} password '${password}'`));
   const appUrl = new URL(url);
   appUrl.username = appLogin;
   appUrl.password = password;
@@ -58,16 +58,5 @@ async function migrate(url: string, folder: RunFolder): Promise<void> {
     logFile: join(folder.logs, "migrate.log"),
   });
   if ((await product.ends()) !== 0) throw new Error(`doorbell migrate failed:\n${product.complaint}`);
-  await onClient(url, migrateInvoices);
-}
-
-export async function onClient<T>(url: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(url);
-  client.on("error", () => {});
-  await client.connect();
-  try {
-    return await run(client);
-  } finally {
-    await client.end();
-  }
+  await withAdmin(url, migrateInvoices);
 }

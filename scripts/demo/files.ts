@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { makeSamples, type Sample } from "../../apps/invoices/samples/make-samples.ts";
 import type { ManifestEntry } from "../../apps/invoices/src/documents/score.ts";
 import type { DemoAccount } from "./accounts.ts";
+import type { ShownDocument } from "./client.ts";
 
 export interface DemoFile {
   readonly account: DemoAccount;
@@ -44,6 +45,22 @@ async function manifestFiles(folder: string, accounts: readonly DemoAccount[]): 
     })),
   );
   return { files, manifest };
+}
+
+/** How a document ended against what its sample says it must; nothing where that is not known, or is so. */
+export function sampleProblems({ name, account, expected }: DemoFile, shown: ShownDocument): readonly string[] {
+  if (expected === null) return [];
+  const { outcome, reason, fields } = expected;
+  const { state, reasons, invoice } = shown;
+  const codes = reasons.map(({ code }) => code);
+  const problems: string[] = [];
+  if (state !== outcome) problems.push(`is ${state}, not ${outcome} (${codes.join(", ")})`);
+  if (reason !== null && !codes.includes(reason)) problems.push(`is not said to be ${reason}`);
+  for (const [field, value] of Object.entries(fields ?? {})) {
+    const read = invoice?.[field as keyof NonNullable<typeof fields>];
+    if (read !== value) problems.push(`has ${field} ${read}, not ${value}`);
+  }
+  return problems.map((problem) => `${name} of ${account.id} ${problem}`);
 }
 
 /** One of each, and round again: that is how they arrive. */

@@ -1,66 +1,36 @@
-// Kills a worker with -9 while it works. What it works on is known from its own log, so that the kill hits a document that
-// is being read, and not by chance the moment between a receiver's answer and its record: what is in doubt then has to be
-// sent again, with the same id. (It would be no fault. There is a test for it; the demo shows the everyday case.)
-import type { DemoProcess, LogLine } from "./process.ts";
+// Kills a worker with -9 while it works. It is frozen first, and looked at through the ledger: an effect under way, whose
+// outcome it could not record any more, would be in doubt, and be sent again with the same id. That would be no fault, and
+// there is a test for it; but where it can be had, the demo takes a moment in which it can promise that nothing comes twice.
+import { setTimeout as delay } from "node:timers/promises";
+import type { Stand } from "./stand.ts";
 
-/** What a worker runs, as far as it has said. */
-export class WorkerView {
-  readonly #reading = new Set<string>();
-  readonly #telling = new Set<string>();
-  #ended = 0;
+const tryEveryMs = 60;
+/** What a frozen process had sent is done by then. */
+const settleMs = 40;
+const jobsInHandMin = 2;
 
-  take({ message, job_id: job, stage }: LogLine): void {
-    if (typeof message !== "string" || typeof job !== "string") return;
-    if (message === "stage fetch done") this.#reading.add(job);
-    else if (stage === "extract") {
-      this.#reading.delete(job);
-      this.#telling.add(job);
-    } else if (message.startsWith("attempt ended") || message.startsWith("the lease was lost")) {
-      this.#telling.delete(job);
-      this.#ended += 1;
+export interface KillingOptions {
+  /** From then on any moment will do in which it works: a busy machine may have no better one. */
+  readonly isLate: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves with how many jobs the worker had in hand when it was killed; null when the signal came first. */
+export async function killAtWork(
+  { accounts, ledger, workers: [victim] }: Stand,
+  { isLate, signal }: KillingOptions,
+): Promise<number | null> {
+  for (; !signal.aborted; await delay(tryEveryMs)) {
+    victim.process.freeze();
+    await delay(settleMs);
+    const work = await Promise.all(accounts.map(({ id }) => ledger.workOf(victim.workerId, id)));
+    const jobs = work.reduce((sum, { running }) => sum + running, 0);
+    const isQuiet = work.every(({ effectsUnderWay }) => effectsUnderWay === 0);
+    if ((jobs >= jobsInHandMin && isQuiet) || (jobs > 0 && isLate())) {
+      await victim.process.kill();
+      return jobs;
     }
+    victim.process.thaw();
   }
-
-  /** How many documents are being read. */
-  get reading(): number {
-    return this.#reading.size;
-  }
-
-  /** It has finished some, reads more, and is telling nobody anything. */
-  get isAtWorkAndQuiet(): boolean {
-    return this.#ended > 0 && this.#reading.size > 0 && this.#telling.size === 0;
-  }
-}
-
-export interface Killing {
-  /** How many documents it was reading; null while it lives. */
-  readonly readingWhenKilled: number | null;
-  /** From now on, any document that is being read will do. */
-  hurry(): void;
-}
-
-/** Kills it at the first good moment. `onKilled` is told how many documents it was reading. */
-export function killWhileItReads(worker: DemoProcess, onKilled: (reading: number) => void): Killing {
-  const view = new WorkerView();
-  let isInHurry = false;
-  let readingWhenKilled: number | null = null;
-
-  const killIfGood = (): void => {
-    if (readingWhenKilled !== null || !(view.isAtWorkAndQuiet || (isInHurry && view.reading > 0))) return;
-    readingWhenKilled = view.reading;
-    void worker.kill().then(() => onKilled(view.reading));
-  };
-  worker.onLine((line) => {
-    view.take(line);
-    killIfGood();
-  });
-  return {
-    get readingWhenKilled() {
-      return readingWhenKilled;
-    },
-    hurry() {
-      isInHurry = true;
-      killIfGood();
-    },
-  };
+  return null;
 }

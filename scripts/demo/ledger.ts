@@ -1,8 +1,7 @@
-// What the database says: jobs, dead letters, the ledger, the workers' own counters. Read on the application's login, one
-// account after the other, each under its clamp.
-import type pg from "pg";
+// What the database says: jobs, dead letters, the ledger, the workers' own counters.
+import { createDoorbell, createLog } from "doorbell-jobs";
 
-export interface JobState {
+interface JobState {
   readonly id: string;
   readonly state: string;
 }
@@ -11,6 +10,13 @@ export interface DeadLetter {
   readonly id: string;
   readonly code: string | null;
   readonly error: string | null;
+}
+
+/** What a worker has in hand of one account. */
+interface WorkInHand {
+  readonly running: number;
+  /** Begun, and without an outcome so far. */
+  readonly effectsUnderWay: number;
 }
 
 /** Of one account. Effects are counted once, however often they were begun. */
@@ -28,6 +34,21 @@ const jobsSql = "select id, state from doorbell.all_jobs where tenant_id = $1 an
 const deadLettersSql =
   "select id, error_code as code, last_error as error from doorbell.dead_letters where tenant_id = $1 order by failed_at";
 
+/** Doorbells that came to nothing, as workers count them themselves, and tell with every heartbeat. */
+interface DroppedCount {
+  /** The one that was killed told so with its last heartbeat. */
+  readonly dropped: number;
+  /** How many of them have told since. */
+  readonly heard: number;
+}
+
+const workSql = `
+with running as (
+  select id from doorbell.jobs where tenant_id = $1 and state = 'claimed' and claimed_by = $2)
+select (select count(*) from running)::int as running,
+       (select count(*) from doorbell.effect_states
+         where tenant_id = $1 and outcome is null and job_id in (select id from running))::int as "effectsUnderWay"`;
+
 const countSql = `
 select (select count(distinct (job_id, key)) from doorbell.effects where tenant_id = $1 and type = 'webhook')::int as webhooks,
        (select count(distinct (job_id, key)) from doorbell.effects where tenant_id = $1 and type = 'email')::int as mails,
@@ -40,49 +61,37 @@ select (select count(distinct (job_id, key)) from doorbell.effects where tenant_
          as "documentsCounted",
        (select count(*) from doorbell.attempts where tenant_id = $1 and outcome = 'lost')::int as "attemptsLost"`;
 
-export class LedgerReader {
-  readonly #client: pg.Client;
+const droppedSql = `
+select coalesce(sum(doorbells_dropped), 0)::int as dropped, count(*) filter (where seen_at > $2)::int as heard
+  from doorbell.workers
+ where pid = any ($1) and started_at > $2::timestamptz - interval '1 hour'`;
 
-  constructor(client: pg.Client) {
-    this.#client = client;
-  }
+/** Everything is read on Doorbell's own client, under the clamp of the account that is asked about. */
+export interface LedgerReader {
+  jobs(account: string): Promise<readonly JobState[]>;
+  deadLetters(account: string): Promise<readonly DeadLetter[]>;
+  workOf(worker: string, account: string): Promise<WorkInHand>;
+  count(account: string): Promise<LedgerCount>;
+  /** Of these processes. It is no tenant's. */
+  doorbellsDropped(pids: readonly number[], since: Date): Promise<DroppedCount>;
+  close(): Promise<void>;
+}
 
-  jobs(account: string): Promise<readonly JobState[]> {
-    return this.#under<JobState>(account, jobsSql);
-  }
+export async function openLedger(databaseUrl: string): Promise<LedgerReader> {
+  const doorbell = await createDoorbell({ databaseUrl, log: createLog({ level: "silent" }) });
+  const rowsOf = <Row>(account: string, sql: string, ...params: readonly unknown[]): Promise<readonly Row[]> =>
+    doorbell.transaction(account, (tx) => tx.query<Row>(sql, [account, ...params]));
+  return {
+    jobs: (account) => rowsOf(account, jobsSql),
+    deadLetters: (account) => rowsOf(account, deadLettersSql),
+    workOf: async (worker, account) => first(await rowsOf(account, workSql, worker)),
+    count: async (account) => first(await rowsOf(account, countSql)),
+    doorbellsDropped: async (pids, since) => first(await doorbell.client.database.query(droppedSql, [pids, since])),
+    close: () => doorbell.close(),
+  };
+}
 
-  deadLetters(account: string): Promise<readonly DeadLetter[]> {
-    return this.#under<DeadLetter>(account, deadLettersSql);
-  }
-
-  async count(account: string): Promise<LedgerCount> {
-    const [row] = await this.#under<LedgerCount>(account, countSql);
-    return row as LedgerCount;
-  }
-
-  /**
-   * Doorbells that came to nothing, as the workers count them themselves; each says so with its heartbeat, the last time
-   * before `seenAfter` or its end. Null: one that lives has not said so since.
-   */
-  async doorbellsDropped(pids: readonly number[], alive: readonly number[], seenAfter: Date): Promise<number | null> {
-    const { rows } = await this.#client.query<{ dropped: number; heard: number }>(
-      `select coalesce(sum(doorbells_dropped), 0)::int as dropped,
-              count(*) filter (where pid = any ($2) and seen_at > $3)::int as heard
-         from doorbell.workers where pid = any ($1) and started_at > $3 - interval '1 hour'`,
-      [pids, alive, seenAfter],
-    );
-    const row = rows[0];
-    return row === undefined || row.heard < alive.length ? null : row.dropped;
-  }
-
-  /** A transaction, because the clamp lasts for one. */
-  async #under<Row extends object>(account: string, sql: string): Promise<readonly Row[]> {
-    await this.#client.query("begin");
-    try {
-      await this.#client.query("select set_config('doorbell.tenant_id', $1, true)", [account]);
-      return (await this.#client.query<Row>(sql, [account])).rows;
-    } finally {
-      await this.#client.query("rollback");
-    }
-  }
+function first<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("a count came back without a row");
+  return row;
 }

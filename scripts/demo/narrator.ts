@@ -1,7 +1,7 @@
 // What the demo says while it runs: lines, and a bar on a terminal. In a file or a pipe the bar becomes a line now and then.
 import type { WriteStream } from "node:tty";
 
-export interface Progress {
+interface Progress {
   readonly total: number;
   readonly uploaded: number;
   readonly decided: number;

@@ -1,17 +1,12 @@
 // What to try while the demo stays up.
-import type { DemoAccount } from "./accounts.ts";
 import type { Outcome } from "./outcome.ts";
+import type { Stand } from "./stand.ts";
 
-export interface Standing {
-  readonly webUrl: string;
-  readonly workerUrl: string;
-  readonly appUrl: string;
-  readonly objectsUrl: string;
-  readonly logs: string;
-  readonly accounts: readonly DemoAccount[];
-}
-
-export function nextSteps({ webUrl, workerUrl, appUrl, objectsUrl, logs, accounts }: Standing, { documents }: Outcome): string {
+export function nextSteps(
+  { accounts, database, folder, objectsUrl, web, workers }: Stand,
+  { documents }: Outcome,
+): string {
+  const { appUrl } = database;
   const [account] = accounts;
   if (account === undefined) throw new Error("there are no accounts");
   const own = documents.filter((document) => document.account.id === account.id);
@@ -21,10 +16,10 @@ export function nextSteps({ webUrl, workerUrl, appUrl, objectsUrl, logs, account
   return `It stays up. To try:
 
   export TOKEN=${account.token}
-  curl -H "authorization: Bearer $TOKEN" --data-binary @invoice.pdf '${webUrl}/invoices?name=invoice.pdf'
-  curl -H "authorization: Bearer $TOKEN" ${webUrl}/invoices
-  curl ${webUrl}/readyz
-  curl ${workerUrl}/metrics
+  curl -H "authorization: Bearer $TOKEN" --data-binary @invoice.pdf '${web.url}/invoices?name=invoice.pdf'
+  curl -H "authorization: Bearer $TOKEN" ${web.url}/invoices
+  curl ${web.url}/readyz
+  curl ${workers[1].url}/metrics
 
   export DATABASE_URL='${appUrl}' DOORBELL_OBJECTS='${objectsUrl}'
   npm run doorbell -- jobs list --tenant ${account.id}
@@ -36,5 +31,5 @@ export function nextSteps({ webUrl, workerUrl, appUrl, objectsUrl, logs, account
 Tokens:
 ${tokens.join("\n")}
 
-The logs of all processes are in ${logs}. Ctrl-C ends everything.`;
+The logs of all processes are in ${folder.logs}. Ctrl-C ends everything.`;
 }

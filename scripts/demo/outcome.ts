@@ -2,13 +2,14 @@
 import type { DocumentResult, Score } from "../../apps/invoices/src/documents/score.ts";
 import type { DemoAccount } from "./accounts.ts";
 import type { ShownDocument, Upload } from "./client.ts";
+import type { DemoFile } from "./files.ts";
 import type { DeadLetter } from "./ledger.ts";
 import type { Proof } from "./proof.ts";
 
 export interface DemoDocument {
   readonly account: DemoAccount;
-  /** The names under which its bytes were uploaded. */
-  readonly names: readonly string[];
+  /** What was uploaded of it: more than one when two files are the same bytes. */
+  readonly files: readonly DemoFile[];
   readonly shown: ShownDocument;
   readonly jobId: string | null;
   readonly jobState: string | null;
@@ -19,6 +20,8 @@ export interface DemoDocument {
 export type Refusal = Extract<Upload, { readonly refused: object }>;
 
 export interface Outcome {
+  readonly uploads: number;
+  /** Fewer than uploads, where two files are the same bytes in one account, or one was refused. */
   readonly documents: readonly DemoDocument[];
   readonly refused: readonly Refusal[];
   /** Samples that did not end as they must, each with what came instead. */
@@ -35,7 +38,7 @@ export const isAccepted = ({ shown }: DemoDocument): boolean => shown.state === 
 export const needsReview = ({ shown }: DemoDocument): boolean => shown.state === "needs_review";
 export const isDeadLetter = ({ deadLetter }: DemoDocument): boolean => deadLetter !== null;
 /** Its job has not come to an end. */
-export const isLost = ({ jobState }: DemoDocument): boolean => !isFinal(jobState);
+const isLost = ({ jobState }: DemoDocument): boolean => !isFinal(jobState);
 
 export function isFinal(state: string | null): boolean {
   return state === "done" || state === "failed" || state === "cancelled" || state === "discarded";
@@ -43,8 +46,8 @@ export function isFinal(state: string | null): boolean {
 
 /** A result for each upload, by the name of its file; what was refused at the door counts as rejected. */
 export function resultsOf(documents: readonly DemoDocument[], refused: readonly Refusal[]): readonly DocumentResult[] {
-  const read = documents.flatMap(({ names, shown }) =>
-    names.flatMap((file): readonly DocumentResult[] => {
+  const read = documents.flatMap(({ files, shown }) =>
+    files.flatMap(({ name: file }): readonly DocumentResult[] => {
       const { state, reasons, kind, method, invoice, receivedAt, decidedAt } = shown;
       if (state === "received" || decidedAt === null) return [];
       const elapsedMs = Date.parse(decidedAt) - Date.parse(receivedAt);
@@ -88,9 +91,10 @@ export function failures(outcome: Outcome): readonly string[] {
 
 /** The one line for programs. */
 export function summary(outcome: Outcome): object {
-  const { documents, refused, proof, workersKilled, processesDied, doorbellsDropped, score } = outcome;
+  const { uploads, documents, refused, proof, workersKilled, processesDied, doorbellsDropped, score } = outcome;
   const { details: _, ...figures } = score ?? { details: [] };
   return {
+    uploads,
     documents: documents.length,
     done: documents.filter(isAccepted).length,
     needsReview: documents.filter(needsReview).length,

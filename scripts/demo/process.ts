@@ -51,10 +51,13 @@ export class DemoProcess {
     return this.#child.pid ?? 0;
   }
 
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** It has ended, and nobody wanted it to. */
   get hasDied(): boolean {
-    const { exitCode, signalCode } = this.#child;
-    return !this.#isExpectedToEnd && (exitCode !== null || signalCode !== null);
+    return !this.#isExpectedToEnd && !this.isAlive;
   }
 
   /** Called with each line of its log. Returns how to stop. */
@@ -73,7 +76,9 @@ export class DemoProcess {
       });
     });
     const ended = this.#ended.then(() => {
-      throw new Error(`${this.name} ended before it said "${message}":\n${this.#stderr.trim() || `see ${this.logFile}`}`);
+      throw new Error(
+        `${this.name} ended before it said "${message}":\n${this.#stderr.trim() || `see ${this.logFile}`}`,
+      );
     });
     return await Promise.race([line, ended]);
   }
@@ -90,6 +95,15 @@ export class DemoProcess {
     return this.#stderr.trim();
   }
 
+  /** Stops it in its tracks; it does not notice. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child.kill("SIGCONT");
+  }
+
   async kill(): Promise<void> {
     this.#isExpectedToEnd = true;
     this.#child.kill("SIGKILL");
@@ -100,6 +114,7 @@ export class DemoProcess {
   async stop(): Promise<void> {
     this.#isExpectedToEnd = true;
     this.#child.kill("SIGTERM");
+    this.thaw();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), stopWithinMs);
     await this.#ended;
     clearTimeout(timer);
@@ -130,6 +145,8 @@ function parseLine(text: string): LogLine | null {
 
 /** Without what is meant for a real deployment. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
-  const entries = Object.entries(process.env).filter(([name]) => !/^(DOORBELL_|INVOICES_|DATABASE_|NODE_ENV$)/.test(name));
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !/^(DOORBELL_|INVOICES_|DATABASE_|NODE_ENV$)/.test(name),
+  );
   return Object.fromEntries(entries);
 }

@@ -27,7 +27,10 @@ export function prove(
   mails: readonly CaughtMail[],
 ): Proof {
   const total = (name: keyof LedgerCount): number => counts.reduce((sum, count) => sum + count[name], 0);
-  const processed = countBy(deliveries.filter(({ repeat }) => !repeat), ({ documentId, event }) => `${documentId} ${event}`);
+  const processed = countBy(
+    deliveries.filter(({ repeat }) => !repeat),
+    ({ documentId, event }) => `${documentId} ${event}`,
+  );
   const messages = countBy(mails, ({ messageId }) => messageId);
   const repeats = deliveries.filter(({ repeat }) => repeat).length + mails.length - messages.size;
   return {

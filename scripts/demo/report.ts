@@ -34,23 +34,31 @@ function accountRows(documents: readonly DemoDocument[]): readonly Row[] {
   ];
 }
 
-function acceptedRow({ account, names, shown: { invoice, method } }: DemoDocument): Row {
+function acceptedRow({ account, files, shown: { invoice, method } }: DemoDocument): Row {
   const { number, seller, date, total, currency } = invoice ?? {};
   const amount = `${total ?? "?"} ${currency ?? "?"}`;
-  return [account.id, shortened(number ?? "?"), shortened(seller ?? "?"), date ?? "?", amount, method ?? "", shortened(names[0] ?? "")];
+  return [
+    account.id,
+    shortened(number ?? "?"),
+    shortened(seller ?? "?"),
+    date ?? "?",
+    amount,
+    method ?? "",
+    nameOf(files),
+  ];
 }
 
-function reviewRows({ account, names, shown }: DemoDocument): readonly Row[] {
+function reviewRows({ account, files, shown }: DemoDocument): readonly Row[] {
   return shown.reasons.map(({ code, message }, index) =>
-    index === 0 ? [account.id, shortened(names[0] ?? ""), code, message] : ["", "", code, message],
+    index === 0 ? [account.id, nameOf(files), code, message] : ["", "", code, message],
   );
 }
 
 /** The document says why; a job that failed for another reason says so itself. */
-function deadLetterRow({ account, names, shown, deadLetter }: DemoDocument): Row {
+function deadLetterRow({ account, files, shown, deadLetter }: DemoDocument): Row {
   const [reason] = shown.state === "rejected" ? shown.reasons : [];
   const error = (deadLetter?.error ?? "").split("\n", 1)[0] ?? "";
-  return [account.id, shortened(names[0] ?? ""), reason?.code ?? deadLetter?.code ?? "", reason?.message ?? error];
+  return [account.id, nameOf(files), reason?.code ?? deadLetter?.code ?? "", reason?.message ?? error];
 }
 
 function scoreRows(score: Score): readonly Row[] {
@@ -68,14 +76,38 @@ function scoreRows(score: Score): readonly Row[] {
 function proofRows({ documents, proof, workersKilled, doorbellsDropped }: Outcome): readonly Row[] {
   const ended = documents.filter(({ jobState }) => jobState === "done" || jobState === "failed").length;
   return [
-    ["webhooks", `${proof.effectsRequested} asked for in the ledger`, `${proof.effectsDelivered} counted by the receiver`, `${proof.effectsDeliveredTwice} processed twice`],
-    ["mails", `${proof.mailsRequested} asked for in the ledger`, `${proof.mailsDelivered} counted by the mail server`, ""],
-    ["in doubt", `${proof.effectsBegunOverDoubt} begun again by the ledger`, `${proof.redeliveriesInDoubt} came again, with the same id`, ""],
+    [
+      "webhooks",
+      `${proof.effectsRequested} asked for in the ledger`,
+      `${proof.effectsDelivered} counted by the receiver`,
+      `${proof.effectsDeliveredTwice} processed twice`,
+    ],
+    [
+      "mails",
+      `${proof.mailsRequested} asked for in the ledger`,
+      `${proof.mailsDelivered} counted by the mail server`,
+      "",
+    ],
+    [
+      "in doubt",
+      `${proof.effectsBegunOverDoubt} begun again by the ledger`,
+      `${proof.redeliveriesInDoubt} came again, with the same id`,
+      "",
+    ],
     ["usage", `${proof.documentsCounted} documents counted`, "", ""],
     ["doorbells", `${doorbellsDropped} came to nothing`, "each is rung twice", ""],
-    ["workers", `${workersKilled} killed with -9`, `${proof.attemptsLost} attempts went with it, and were made again`, ""],
+    [
+      "workers",
+      `${workersKilled} killed with -9`,
+      `${proof.attemptsLost} attempts went with it, and were made again`,
+      "",
+    ],
     ["jobs", `${ended} of ${documents.length} came to an end`, `${documents.length - ended} lost`, ""],
   ];
+}
+
+function nameOf(files: DemoDocument["files"]): string {
+  return files.map(({ name }) => shortened(name)).join(" = ");
 }
 
 const cellMaxChars = 44;

@@ -1,5 +1,6 @@
 // What is refused at the door, and how: before any job, with a problem that a program can act upon.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "../src/store/database.ts";
 import { invoicesWeb } from "../src/web/routes.ts";
 import { fileMaxBytes } from "../src/web/uploaded-file.ts";
 import { type AccountClient, openStage, type Stage } from "./stage.ts";
@@ -110,4 +111,14 @@ describe("an upload", () => {
 test("what is not there is answered 404, with a token or without", async () => {
   expect(await problemOf(await stage.fetch("/nothing"))).toEqual([404, "not_found"]);
   expect(await problemOf(await account.fetch("/invoices/not-an-id"))).toEqual([404, "not_found"]);
+});
+
+test("a database that does not answer is no fault of the caller's: 503, and try again", async () => {
+  const { doorbell, log, mailFrom } = stage.resources;
+  const db = openDatabase("postgres://nobody@127.0.0.1:1/nothing");
+  const web = invoicesWeb({ doorbell, log, mailFrom, db });
+  const headers = { authorization: `Bearer ${account.token}` };
+  const response = await web.fetch(new Request("http://invoices.test/invoices", { headers }));
+  expect(await problemOf(response)).toEqual([503, "unavailable"]);
+  await db.destroy();
 });

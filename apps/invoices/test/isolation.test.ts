@@ -99,6 +99,14 @@ describe.each(["invoices_owner", "invoices_everything"])("as %s", (role) => {
       });
     });
 
+    test("takes the same insert from the account that it is for", async () => {
+      await as(role, table === "accounts" ? "c" : "a", async () => {
+        // 23503: it has passed the policy, and fails for want of its document.
+        const code = await errorCode(client.query(`insert into invoices.${table} ${insertsInto[table]}`));
+        expect(["no error", "23503"]).toContain(code);
+      });
+    });
+
     test("does not let a row move to another account", async () => {
       await as(role, "a", async () => {
         expect(await errorCode(client.query(`update invoices.${table} set account_id = 'b'`))).toBe("42501");

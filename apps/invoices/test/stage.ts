@@ -2,10 +2,10 @@
 // process), accounts, and counterparts that count. All of it ends with the test.
 import { createDoorbell, createLog, type Doorbell, type Worker } from "doorbell-jobs";
 import { createTestDatabase, type TestDatabase } from "doorbell-jobs/testing";
-import pg from "pg";
 import { app } from "../src/app.ts";
 import { closeResources, openResources, type Resources } from "../src/resources.ts";
 import { createAccount } from "../src/store/accounts.ts";
+import { withAdmin } from "../src/store/admin.ts";
 import { migrateInvoices } from "../src/store/migrate.ts";
 import { invoicesWeb } from "../src/web/routes.ts";
 import { type MailCatcher, startMailCatcher } from "./counterparts/mail-catcher.ts";
@@ -59,7 +59,7 @@ export async function openStage(): Promise<Stage> {
     mailCatcher,
     fetch: request,
     async openAccount(id) {
-      const token = await onClient(db.adminUrl, (client) =>
+      const token = await withAdmin(db.adminUrl, (client) =>
         createAccount(client, {
           account_id: id,
           name: id,
@@ -98,9 +98,9 @@ export async function openStage(): Promise<Stage> {
 async function migrateAlone(adminUrl: string): Promise<void> {
   const shared = new URL(adminUrl);
   shared.pathname = "/postgres";
-  await onClient(shared.href, async (turnstile) => {
+  await withAdmin(shared.href, async (turnstile) => {
     await turnstile.query("select pg_advisory_lock(hashtextextended('invoices.migrate', 0))");
-    await onClient(adminUrl, migrateInvoices);
+    await withAdmin(adminUrl, migrateInvoices);
   });
 }
 
@@ -108,14 +108,4 @@ function asLogin(url: string, user: string): string {
   const changed = new URL(url);
   changed.username = user;
   return changed.href;
-}
-
-async function onClient<T>(url: string, run: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return await run(client);
-  } finally {
-    await client.end();
-  }
 }

@@ -40,7 +40,7 @@ export function remindHandler(mailFrom: string): Handler {
     });
     if (invoice === null) return cancel(`document ${documentId} is not accepted any more`);
     await job.email({
-      key: "reminder",
+      key: "email:reminder",
       from: mailFrom,
       to: account.contact_email,
       subject: `Invoice ${invoice.number} is due on ${invoice.dueDate}`,

@@ -17,7 +17,7 @@ export async function tellAccepted(
   await sendWebhook(job, account, "invoice.accepted", { documentId, number, seller, date, dueDate, currency, total });
   await job.usage("documents", 1);
   await job.email({
-    key: "received",
+    key: "email:received",
     from: mailFrom,
     to: account.contact_email,
     subject: `Invoice ${number} from ${seller ?? "an unnamed seller"}: ${amountToPay(invoice)}`,

@@ -14,9 +14,14 @@ begin
     execute 'create role invoices_app login ' || attributes;
   end if;
 
-  -- A migrator that is not a superuser must be able to become the owner.
-  if not pg_has_role(current_user, 'invoices_owner', 'MEMBER') then
-    execute format('grant invoices_owner to %I', current_user);
+  -- A migrator that is not a superuser must be able to become the owner. From 16 on, whoever makes a role is a member of
+  -- it, and may not become it until it is granted that as well.
+  if current_setting('server_version_num')::int < 160000 then
+    if not pg_has_role(current_user, 'invoices_owner', 'MEMBER') then
+      execute format('grant invoices_owner to %I', current_user);
+    end if;
+  elsif not pg_has_role(current_user, 'invoices_owner', 'SET') then
+    execute format('grant invoices_owner to %I with set true, inherit false', current_user);
   end if;
 end $$;
 

@@ -27,7 +27,15 @@ const types: pg.CustomTypesConfig = {
 
 /** The application's own pool. It connects at the first query; end it with `destroy()`. */
 export function openDatabase(url: string): Db {
-  const pool = new pg.Pool({ connectionString: url, max: 10, application_name: "invoices", types });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    application_name: "invoices",
+    // A request is answered, if only with an error, when Postgres is not.
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 30_000,
+    types,
+  });
   // Without a listener, an idle connection that the server closes would end the process.
   pool.on("error", () => {});
   return new Kysely<InvoicesSchema>({ dialect: new PostgresDialect({ pool }) });
@@ -47,7 +55,7 @@ export async function asAccount<T>(
 }
 
 /** A transaction of Kysely's as Doorbell takes it. */
-export function fromKysely(trx: Db): Tx {
+function fromKysely(trx: Db): Tx {
   return {
     query: async <Row>(text: string, params: readonly unknown[] = []) =>
       (await trx.executeQuery(CompiledQuery.raw(text, [...params]))).rows as Row[],

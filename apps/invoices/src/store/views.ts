@@ -1,6 +1,7 @@
 // Documents as their account sees them: what was uploaded, what became of it, and what was read. Under the account's clamp.
-import type { Reason } from "../documents/extraction.ts";
+import type { ExtractionMethod, Reason } from "../documents/extraction.ts";
 import type { Invoice } from "../documents/invoice.ts";
+import type { DocumentKind } from "../documents/kind.ts";
 import type { Db } from "./database.ts";
 import type { DocumentState } from "./schema.ts";
 
@@ -15,8 +16,8 @@ export interface DocumentView {
   /** Null while nothing is decided. */
   readonly decidedAt: Date | null;
   /** What it is by its bytes, and how it was read. */
-  readonly kind: string | null;
-  readonly method: string | null;
+  readonly kind: DocumentKind | null;
+  readonly method: ExtractionMethod | null;
   /** Why it is not accepted. */
   readonly reasons: readonly Reason[];
   readonly warnings: readonly Reason[];
@@ -30,13 +31,13 @@ export interface FullDocumentView extends DocumentView {
 }
 
 /** Days as `YYYY-MM-DD`, amounts as decimal strings. */
-export type InvoiceView = Pick<
+type InvoiceView = Pick<
   Invoice,
   "number" | "date" | "dueDate" | "currency" | "total" | "net" | "vat" | "due" | "seller" | "buyer"
 >;
 
 /** Where the job stands: of interest while nothing is decided, and when it has ended in the dead letters. */
-export interface JobView {
+interface JobView {
   readonly id: string;
   readonly state: string;
   readonly attempts: number;

@@ -44,12 +44,14 @@ const titles: Readonly<Record<number, string>> = {
 
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (DoorbellError.isInstance(error) && error.traits.retryable) {
-    return new Problem(
-      503,
-      error.code,
-      "The service cannot take this at the moment. Try again: the same upload is the same document.",
-    );
-  }
-  return new Problem(500, "internal", "The request failed.");
+  if (!isTrouble(error)) return new Problem(500, "internal", "The request failed.");
+  return new Problem(503, "unavailable", "Not at the moment. Try again: the same upload is the same document.");
+}
+
+/** Postgres or the object store does not answer, or asks to be asked again. */
+function isTrouble(error: unknown): boolean {
+  if (DoorbellError.isInstance(error)) return error.traits.retryable;
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  if (typeof code === "string") return /^(08|53|57P|40|ECONN|EPIPE|ETIMEDOUT)/.test(code);
+  return typeof message === "string" && /timeout|Connection terminated/i.test(message);
 }

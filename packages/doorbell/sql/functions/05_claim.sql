@@ -27,8 +27,8 @@ begin
             from (select * from unnest(tenants, ids) b(tenant_id, id) order by b.tenant_id collate "C", b.id) b offset 0) b
    where j.tenant_id = any (array[b.tenant_id]) and j.id >= b.id and j.id <= b.id
      and j.state = 'queued' and j.run_after <= clock_timestamp() and j.kind = any (claim_jobs.kinds)
-  returning 'claimed', j.tenant_id, j.id, j.kind, j.attempts, j.max_attempts, j.priority, j.payload, j.object_key,
-            j.object_sha256, j.object_size, j.traceparent, j.created_at, j.run_after;
+  returning 'claimed', j.tenant_id, j.id, j.kind, j.attempts, j.max_attempts, j.payload, j.object_key,
+            j.object_sha256, j.object_size, j.traceparent;
   get diagnostics claimed = row_count;
   if claimed = cardinality(ids) then
     return;
@@ -56,8 +56,8 @@ begin
   end loop;
 
   return query
-  select c.what, null::text, null::uuid, null::text, c.n::int, null::int, null::int, null::jsonb, null::text, null::text,
-         null::bigint, null::text, null::timestamptz, null::timestamptz
+  select c.what, null::text, null::uuid, null::text, c.n::int, null::int, null::jsonb, null::text, null::text,
+         null::bigint, null::text
     from (values ('stale', cardinality(ids) - claimed - unhandled - missed), ('unhandled', unhandled), ('missed', missed)) c(what, n)
    where c.n > 0;
 end $$;

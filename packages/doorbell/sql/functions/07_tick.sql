@@ -24,8 +24,8 @@ begin
     settled := array(select doorbell.settle(worker, tick.tenants, ids, attempts, outcomes, delays, results, errors, codes, fingerprints));
     if cardinality(settled) < cardinality(ids) then
       return query
-      select 'lost', o.tenant_id, o.id, null::text, o.attempt, null::int, null::int, null::jsonb, null::text, null::text,
-             null::bigint, null::text, null::timestamptz, null::timestamptz
+      select 'lost', o.tenant_id, o.id, null::text, o.attempt, null::int, null::jsonb, null::text, null::text,
+             null::bigint, null::text
         from unnest(tick.tenants, ids, attempts) o(tenant_id, id, attempt) where o.id <> all (settled);
     end if;
   end if;

@@ -9,7 +9,7 @@
 -- busy workers is not rung again, whatever its length; and what cannot be acted on hides nothing behind it.
 --
 -- The first statement reads each tenant's due jobs once, under a moving clamp, and finds the tenants that need more than
--- a look. Those are served one by one. Rows that another has locked are skipped, so several sweeps at once do no harm.
+-- a look, by the index jobs_due. Those are served one by one. Rows that another has locked are skipped, so several sweeps at once do no harm.
 create or replace function doorbell.sweep(
   after text default '', chunk int default 1000, grace interval default '5 s', redeliver interval default '60 s',
   out last text, out expired int, out dead int, out rung int
@@ -51,7 +51,7 @@ begin
       from (select set_config('doorbell.tenant_id', t.tenant_id, true) as tenant_id from unnest(tenants) t(tenant_id) offset 0) t
       join lateral (
         select from doorbell.jobs j
-         where j.tenant_id = any (array[t.tenant_id]) and j.run_after <= now()
+         where j.tenant_id collate "POSIX" = any (array[t.tenant_id]) and j.run_after <= now()
            and case j.state when 'claimed' then j.lease_until < now()
                             when 'queued'  then j.run_after < now() - grace end
          limit 1) look on true);
@@ -68,7 +68,7 @@ begin
     delete from doorbell.jobs j
      where j.tenant_id = tenant and j.id in (
        select e.id from doorbell.jobs e
-        where e.tenant_id = tenant and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
+        where e.tenant_id = tenant collate "POSIX" and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
           and e.attempts >= e.max_attempts order by e.id for update skip locked)
     returning j.*, format('the lease of attempt %s was lost: worker %s died or stalled, and it was the last attempt', j.attempts, j.claimed_by) as error),
   attempt as (
@@ -84,7 +84,7 @@ begin
 
   with lost as (
     select e.id, e.attempts, e.claimed_by, e.claimed_at from doorbell.jobs e
-     where e.tenant_id = tenant and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
+     where e.tenant_id = tenant collate "POSIX" and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
        and e.attempts < e.max_attempts order by e.id for update skip locked),
   attempt as (
     insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, error_code, error)
@@ -116,7 +116,7 @@ begin
             left join doorbell.doorbells b on b.tenant_id = tenant and b.job_id = j.id
             left join doorbell.unhandled u on u.tenant_id = tenant and u.job_id = j.id
             left join doorbell.rung r on r.tenant_id = tenant and r.job_id = j.id and r.rung_at > clock_timestamp() - redeliver
-           where j.tenant_id = tenant and j.state = 'queued' and j.run_after < now() - grace
+           where j.tenant_id = tenant collate "POSIX" and j.run_after < now() - grace and j.state = 'queued'
              and b.job_id is null and u.job_id is null and r.job_id is null
            order by j.run_after, j.id) j;
   if lost.ids is not null then

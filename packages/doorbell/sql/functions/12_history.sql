@@ -46,7 +46,7 @@ begin
     gone := array(select h.id from doorbell.job_history h where h.tenant_id = tenant and h.finished_at < before);
     continue when cardinality(gone) = 0;
     jobs := jobs + cardinality(gone);
-    delete from doorbell.job_keys        d where d.tenant_id = tenant and d.job_id = any (gone);
+    delete from doorbell.job_keys        d where d.tenant_id = tenant collate "POSIX" and d.job_id = any (gone);
     delete from doorbell.attempts        d where d.tenant_id = tenant and d.job_id = any (gone);
     delete from doorbell.job_logs        d where d.tenant_id = tenant and d.job_id = any (gone);
     delete from doorbell.effect_outcomes d where d.tenant_id = tenant and d.job_id = any (gone);

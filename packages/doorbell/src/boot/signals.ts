@@ -10,6 +10,9 @@ export interface EndingOptions {
   readonly stopWithinMs: number;
 }
 
+/** What the application left open may keep the process for so long. */
+const leftOpenMs = 1_000;
+
 const signals: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
 
 /** From now on the process ends by this, and with an exit code that says how: 0 in good order, 1 not. */
@@ -28,7 +31,9 @@ export function installEnding({ log, stop, stopWithinMs }: EndingOptions): void 
       () => {
         clearTimeout(timer);
         log.info("stopped", { exit_code: exitCode });
-        process.exit(exitCode);
+        // With nothing open the process ends by itself, and the log's last lines are out, in their order, when it does.
+        process.exitCode = exitCode;
+        setTimeout(() => process.exit(exitCode), leftOpenMs).unref();
       },
       (error: unknown) => {
         log.error("the process was not taken down in good order", { error });

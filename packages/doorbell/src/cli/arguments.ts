@@ -69,11 +69,14 @@ export const runAfter: (text: string) => Date | string = parser((text) => {
   return text; // a delay is left to the database's clock
 });
 
+/** A day in UTC, or a time with its zone: the zone of whoever types it is not that of whoever reads it. */
+const instantForm = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
 const isDuration = (text: string): boolean => /^[\d.]+[a-z]+$/.test(text);
 
 function instantOf(text: string, direction: 1 | -1): Date {
   if (isDuration(text)) return new Date(Date.now() + direction * toMs(text, "it"));
-  const at = new Date(text);
+  const at = new Date(instantForm.test(text) ? text : Number.NaN);
   if (Number.isNaN(at.getTime())) {
     throw new DoorbellError(
       "option_invalid",

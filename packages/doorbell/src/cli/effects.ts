@@ -5,17 +5,17 @@ import { getJob } from "../store/jobs.ts";
 import { type EffectState, listEffects, type ResolveAnswer, resolveEffect } from "../store/ledger.ts";
 import { actorOption, jobId, jsonOption, jsonValue, tenantOption } from "./arguments.ts";
 import { asTenant, withClient } from "./client.ts";
-import { type ShownEffectState, shownEffectState } from "./effect-state.ts";
+import { type EffectKnowledge, knowledgeOf, shownKnowledge } from "./effect-state.ts";
 import { instant, print, printJson, printList } from "./output.ts";
 import type { Column } from "./table.ts";
 
-type ShownEffect = EffectState & { readonly state: ShownEffectState };
+type ShownEffect = EffectState & { readonly state: EffectKnowledge };
 
 const columns: readonly Column<ShownEffect>[] = [
   { title: "job", value: (effect) => effect.job_id, whole: true },
   { title: "effect", value: (effect) => effect.key, whole: true },
   { title: "type", value: (effect) => effect.type },
-  { title: "state", value: (effect) => effect.state, whole: true },
+  { title: "state", value: (effect) => shownKnowledge[effect.state], whole: true },
   { title: "begun", value: (effect) => instant(effect.begun_at) },
   { title: "by attempt", value: (effect) => effect.attempt },
   { title: "says", value: (effect) => effect.actor ?? effect.source },
@@ -51,10 +51,10 @@ function listCommand(): Command {
           await Promise.all([...new Set(open)].map(async (id) => [id, await getJob(tx, tenant, id)] as const)),
         );
         return found.map(
-          (effect): ShownEffect => ({ ...effect, state: shownEffectState(effect, jobs.get(effect.job_id) ?? null) }),
+          (effect): ShownEffect => ({ ...effect, state: knowledgeOf(effect, jobs.get(effect.job_id) ?? null) }),
         );
       });
-      const shown = inDoubt ? effects.filter((effect) => effect.state === "IN DOUBT") : effects;
+      const shown = inDoubt ? effects.filter((effect) => effect.state === "in_doubt") : effects;
       printList(shown, columns, { json, empty: inDoubt ? "no effect is in doubt" : "no effects" });
     });
 }

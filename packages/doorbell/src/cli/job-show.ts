@@ -6,7 +6,7 @@ import { type EffectState, listEffects } from "../store/ledger.ts";
 import { listWorkers, type WorkerRow } from "../store/maintenance.ts";
 import { jobId, jsonOption, tenantOption } from "./arguments.ts";
 import { asTenant } from "./client.ts";
-import { shownEffectState, whatToDo } from "./effect-state.ts";
+import { knowledgeOf, shownKnowledge, whatToDo } from "./effect-state.ts";
 import { firstLine, instant, note, print, printJson, printTable } from "./output.ts";
 import { requireJob } from "./select-jobs.ts";
 import { shownState, withoutPayload } from "./shown-job.ts";
@@ -32,7 +32,7 @@ const attemptColumns: readonly Column<AttemptRow>[] = [
 const effectColumns = (job: JobRow): readonly Column<EffectState>[] => [
   { title: "effect", value: (effect) => effect.key, whole: true },
   { title: "type", value: (effect) => effect.type },
-  { title: "state", value: (effect) => shownEffectState(effect, job), whole: true },
+  { title: "state", value: (effect) => shownKnowledge[knowledgeOf(effect, job)], whole: true },
   { title: "begun", value: (effect) => instant(effect.begun_at) },
   { title: "by attempt", value: (effect) => effect.attempt },
   { title: "times", value: (effect) => effect.n },
@@ -69,7 +69,7 @@ function asJson({ job, attempts, effects }: Shown, payload: boolean): object {
   return {
     job: payload ? job : withoutPayload(job),
     attempts,
-    effects: effects.map((effect) => ({ ...effect, state: shownEffectState(effect, job) })),
+    effects: effects.map((effect) => ({ ...effect, state: knowledgeOf(effect, job) })),
   };
 }
 
@@ -85,8 +85,7 @@ function printShown({ job, attempts, effects, workers }: Shown, payload: boolean
     printTable(effects, effectColumns(job));
   }
   for (const effect of effects) {
-    if (shownEffectState(effect, job) === "IN DOUBT")
-      print(printable(`\nIN DOUBT: ${whatToDo(effect, job.tenant_id)}`));
+    if (knowledgeOf(effect, job) === "in_doubt") print(printable(`\nIN DOUBT: ${whatToDo(effect, job.tenant_id)}`));
     if (effect.conflict)
       note(`effect ${effect.key} is on record both as completed and as not done: look at what happened`);
   }

@@ -22,15 +22,8 @@ export function logsCommand(): Command {
 
 function lineOf({ at, attempt, level, stage, message, fields }: StoryLine): string {
   const facts = Object.entries(fields ?? {}).map(([name, value]) => `${name}=${textOf(value)}`);
-  const parts = [
-    at.toISOString(),
-    `#${attempt}`,
-    level.padEnd(5),
-    ...(stage === null ? [] : [`[${stage}]`]),
-    message,
-    ...facts,
-  ];
-  return printable(parts.join(" "));
+  const said = [...(stage === null ? [] : [`[${stage}]`]), message, ...facts].join(" ");
+  return `${at.toISOString()} #${attempt} ${level.padEnd(5)} ${printable(said)}`;
 }
 
 function textOf(value: unknown): string {

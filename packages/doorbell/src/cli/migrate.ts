@@ -31,12 +31,21 @@ export function migrateCommand(): Command {
 async function bringUp(database: Database): Promise<void> {
   const client = await database.connect();
   try {
-    const { applied, functionsReplaced } = await migrate(client);
+    const { applied, functionsReplaced } = await migrate(client).catch((error: unknown) => {
+      throw notAllowed(error) ?? error;
+    });
     const done = [...applied, ...(functionsReplaced ? ["functions"] : [])];
     print(done.length === 0 ? `the schema is that of version ${version} already` : `applied: ${done.join(", ")}`);
   } finally {
     await client.end();
   }
+}
+
+function notAllowed(error: unknown): Error | null {
+  if ((error as { readonly code?: unknown } | null)?.code !== "42501") return null;
+  const advice =
+    "name a login in DATABASE_URL that may create roles, or hand the output of doorbell migrate --sql to a DBA";
+  return new Error(`this login may not migrate: ${(error as Error).message}; ${advice}`);
 }
 
 async function checkSchema(database: Database): Promise<void> {

@@ -43,8 +43,12 @@ export function durationOf(min: Duration): Parse<number> {
   };
 }
 
-export const asSwitch: Parse<boolean> = (text, name) =>
-  oneOf("1", "0", "true", "false")(text, name).match(/1|true/) !== null;
+const switchWord = oneOf("1", "0", "true", "false");
+
+export const asSwitch: Parse<boolean> = (text, name) => {
+  const word = switchWord(text, name);
+  return word === "1" || word === "true";
+};
 
 export const asList: Parse<readonly string[]> = (text, name) => {
   const items = text.split(",").map((item) => item.trim());

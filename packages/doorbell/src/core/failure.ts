@@ -76,7 +76,9 @@ function messageWithCauses(thrown: object): string {
     }
     if (seen.has(next)) break;
     seen.add(next);
-    text += `; caused by ${nameOf(next)}: ${messageOf(next) ?? "(no message)"}`;
+    const message = messageOf(next) ?? "(no message)";
+    // Who wraps an error often quotes it: it is not told twice.
+    if (!text.includes(message)) text += `; caused by ${nameOf(next)}: ${message}`;
     next = causeOf(next);
   }
   return safeText(text, MESSAGE_MAX_BYTES);

@@ -15,7 +15,12 @@ const passes = (limit: number) => {
     resolve = done;
   });
   let count = 0;
-  return { reached, next: () => ((count += 1) >= limit && resolve(), count) };
+  const next = (): number => {
+    count += 1;
+    if (count >= limit) resolve();
+    return count;
+  };
+  return { reached, next };
 };
 
 test("a pass that throws does not end the service, and is said once in a row of failures", async () => {
@@ -60,7 +65,14 @@ test("wake makes the next pass now, and stop waits for the one that runs", async
 test("fifty starts and stops at once leave nothing running", async () => {
   let count = 0;
   const services = Array.from({ length: 50 }, () =>
-    repeated({ name: "tester", everyMs: 0, log, run: async () => void (count += 1) }),
+    repeated({
+      name: "tester",
+      everyMs: 0,
+      log,
+      run: async () => {
+        count += 1;
+      },
+    }),
   );
   for (const service of services) {
     service.start();

@@ -2,6 +2,7 @@
 // ours. No session state is ever set, so that everything works through a pooler in transaction mode.
 import pg from "pg";
 import { DoorbellError } from "../core/errors.ts";
+import { describeFailure } from "../core/failure.ts";
 
 /** The one seam to any client: text with $1 … $n, scalars as parameters. Rows come back as objects. */
 export interface Tx {
@@ -194,7 +195,9 @@ export function asOperatingError(error: unknown): unknown {
   if (DoorbellError.isInstance(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
   if (isConnectionTrouble(error))
-    return new DoorbellError("database_unavailable", `postgres does not answer: ${message}`, { cause: error });
+    return new DoorbellError("database_unavailable", `postgres does not answer: ${describeFailure(error).message}`, {
+      cause: error,
+    });
   if (!message.startsWith("doorbell: ")) return error;
   const text = message.slice("doorbell: ".length);
   const code = sqlState(error);

@@ -24,21 +24,23 @@ export interface LoginFacts {
 /** Asks for the login and for what SET ROLE has made of it: RESET ROLE undoes that. */
 export async function inspectLogin(tx: Tx): Promise<LoginFacts> {
   const [facts] = await tx.query<LoginFacts>(`
-    select quote_ident(session_user) as name,
-           coalesce(current_setting('doorbell.embedded', true), '') = 'on' as embedded,
-           exists (select from pg_roles r where r.rolname in (session_user, current_user) and r.rolsuper) as superuser,
-           exists (select from pg_roles r where r.rolname in (session_user, current_user) and r.rolbypassrls) as "bypassesRls",
-           array(select distinct o.rolname::text
-                   from pg_class c join pg_roles o on o.oid = c.relowner
-                  where c.relnamespace = (select oid from pg_namespace where nspname = 'doorbell')
-                    and pg_has_role(session_user, o.oid, 'member') order by 1) as "ownersOfOurs",
-           array(select r.rolname::text from pg_roles r
-                  where (r.rolsuper or r.rolbypassrls) and r.rolname not in (session_user, current_user)
-                    and (pg_has_role(session_user, r.oid, 'member')
-                         -- Before 16, CREATEROLE could grant any role but superusers to itself.
-                         or (current_setting('server_version_num')::int < 160000 and not r.rolsuper
-                             and exists (select from pg_roles me where me.rolname = session_user and me.rolcreaterole)))
-                  order by 1) as "dangerousRoles"`);
+    with me as (
+      select bool_or(rolsuper) as superuser, bool_or(rolbypassrls) as bypasses_rls,
+             -- Before 16, CREATEROLE could grant itself any role that is no superuser.
+             bool_or(rolcreaterole) and current_setting('server_version_num')::int < 160000 as may_join_any
+        from pg_roles where rolname in (session_user, current_user)),
+    others as (
+      select r.oid, r.rolname::text as name, r.rolsuper or r.rolbypassrls as unbound,
+             pg_has_role(session_user, r.oid, 'member') or (me.may_join_any and not r.rolsuper) as within_reach
+        from pg_roles r, me)
+    select quote_ident(session_user) as name, me.superuser, me.bypasses_rls as "bypassesRls",
+           array(select distinct o.name from others o join pg_class c on c.relowner = o.oid
+                   join pg_namespace n on n.oid = c.relnamespace
+                  where n.nspname = 'doorbell' and o.within_reach order by 1) as "ownersOfOurs",
+           array(select o.name from others o
+                  where o.unbound and o.within_reach and o.name not in (session_user, current_user) order by 1) as "dangerousRoles",
+           coalesce(current_setting('doorbell.embedded', true), '') = 'on' as embedded
+      from me`);
   return facts as LoginFacts;
 }
 

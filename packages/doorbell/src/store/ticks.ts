@@ -14,9 +14,6 @@ export interface ClaimedJob {
   readonly objectSha256: string | null;
   readonly objectSize: number | null;
   readonly traceparent: string | null;
-  readonly createdAt: Date;
-  /** When it was due; the time from then to the claim is what it waited. */
-  readonly runAfter: Date;
 }
 
 export type SettleOutcome = "done" | "failed" | "cancelled" | "retry" | "snooze" | "release" | "wait";
@@ -59,7 +56,7 @@ export interface TickAnswer {
 }
 
 const tickSql = `
-select what, tenant_id, id, kind, attempt, max_attempts, payload, object_key, object_sha256, object_size, traceparent, created_at, run_after
+select what, tenant_id, id, kind, attempt, max_attempts, payload, object_key, object_sha256, object_size, traceparent
   from doorbell.tick($1, $2::text[], $3::int, $4::text[], $5::bigint, $6::text[], $7::uuid[],
          $8::text[], $9::uuid[], $10::int[], $11::text[], $12::bigint[], $13::jsonb[], $14::text[], $15::text[], $16::text[])`;
 
@@ -75,8 +72,6 @@ type TickRow = [
   objectSha256: string | null,
   objectSize: number | null,
   traceparent: string | null,
-  createdAt: Date,
-  runAfter: Date,
 ];
 
 /** Settles and claims, atomically. A settlement that is sent again after an answer that was lost comes back as lost. */
@@ -120,21 +115,8 @@ export async function tick(client: pg.Client, request: TickRequest): Promise<Tic
   const lost: { tenant: string; id: string; attempt: number }[] = [];
   const dropped = { stale: 0, unhandled: 0, missed: 0 };
   for (const row of rows) {
-    const [
-      what,
-      tenant,
-      id,
-      kind,
-      attempt,
-      maxAttempts,
-      payload,
-      objectKey,
-      objectSha256,
-      objectSize,
-      traceparent,
-      createdAt,
-      runAfter,
-    ] = row;
+    const [what, tenant, id, kind, attempt, maxAttempts, payload, objectKey, objectSha256, objectSize, traceparent] =
+      row;
     if (what === "claimed") {
       claimed.push({
         tenant,
@@ -147,8 +129,6 @@ export async function tick(client: pg.Client, request: TickRequest): Promise<Tic
         objectSha256,
         objectSize,
         traceparent,
-        createdAt,
-        runAfter,
       });
     } else if (what === "lost") lost.push({ tenant, id, attempt });
     else dropped[what] += attempt;

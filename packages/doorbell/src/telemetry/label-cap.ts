@@ -10,14 +10,15 @@ export const OTHER_LABEL = "other";
 const VALUE_MAX_BYTES = 100;
 
 /** Gives each of the first `max` distinct combinations of values back as it is, and "other" for every value after that. */
-export function labelCap(max: number): (...values: string[]) => string[] {
-  const known = new Set<string>();
+export function labelCap(max: number): (...values: string[]) => readonly string[] {
+  const known = new Map<string, readonly string[]>();
   return (...values) => {
+    const id = values.length === 1 ? (values[0] ?? "") : values.join("\u0000");
+    const found = known.get(id);
+    if (found !== undefined) return found;
     const bounded = values.map((value) => cutToBytes(replaceUnstorable(value), VALUE_MAX_BYTES, "…"));
-    const id = JSON.stringify(bounded);
-    if (known.has(id)) return bounded;
     if (known.size >= max) return bounded.map(() => OTHER_LABEL);
-    known.add(id);
+    known.set(id, bounded);
     return bounded;
   };
 }

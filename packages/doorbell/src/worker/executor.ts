@@ -30,19 +30,15 @@ export async function execute(attempt: Attempt, deps: ExecutorDeps): Promise<Set
     const { definition } = attempt.handler;
     const payload =
       definition.schema === null ? attempt.claimed.payload : await parsePayload(definition, attempt.claimed.payload);
-    const running = start(attempt, deps.openJob(attempt, payload));
-    const ended = await attempt.race(running);
+    const returned = attempt.handler.run(deps.openJob(attempt, payload) as Job<never>);
+    if (!(returned instanceof Promise)) return succeeded(attempt, await returned, deps.valueMaxBytes);
+    const ended = await attempt.race(returned);
     if ("value" in ended) return succeeded(attempt, ended.value, deps.valueMaxBytes);
-    watchLeft(attempt, running, deps);
+    watchLeft(attempt, returned, deps);
     return stopped(attempt, ended.stopped);
   } catch (thrown) {
     return failed(attempt, thrown, deps.random);
   }
-}
-
-/** A handler that throws before its first await fails like any other. */
-async function start(attempt: Attempt, job: Job<unknown>): Promise<unknown> {
-  return await attempt.handler.run(job as Job<never>);
 }
 
 const settlement = (attempt: Attempt, rest: Omit<Settlement, "tenant" | "id" | "attempt">): Settlement => ({

@@ -23,7 +23,7 @@ export type Settled = "settled" | "lost";
 
 interface Pending {
   readonly settlement: Settlement;
-  readonly resolve: (settled: Settled) => void;
+  readonly onSettled: (settled: Settled) => void;
 }
 
 /** Beyond it a batch gains nothing, and the first of it waits for the last. */
@@ -44,6 +44,7 @@ export class Ticker {
   /** The line had less than was asked for, and nobody has called since. */
   #dry = false;
   #wakes = 0;
+  #scheduled = false;
   #failures = 0;
   #retryTimer: NodeJS.Timeout | null = null;
   #laneTurn = 0;
@@ -71,20 +72,18 @@ export class Ticker {
   wake(): void {
     this.#wakes += 1;
     this.#dry = false;
-    this.#pump();
+    this.#pumpSoon();
   }
 
   /** A slot has become free: ask for more, unless the line was dry. */
   slotFreed(): void {
-    this.#pump();
+    this.#pumpSoon();
   }
 
-  /** Resolves when the outcome is committed, or has been refused because the lease had passed on. Waits out a database that is gone. */
-  settle(settlement: Settlement): Promise<Settled> {
-    return new Promise((resolve) => {
-      this.#pending.push({ settlement, resolve });
-      if (this.#pending.length === 1) queueMicrotask(() => this.#pump());
-    });
+  /** Calls back when the outcome is committed, or was refused because the lease had passed on. Waits out a database that is gone. */
+  settle(settlement: Settlement, onSettled: (settled: Settled) => void): void {
+    this.#pending.push({ settlement, onSettled });
+    this.#pumpSoon();
   }
 
   /** Claims what doorbells of another queue name. Rejects when Postgres does not answer: then do not acknowledge them. */
@@ -98,6 +97,16 @@ export class Ticker {
     this.#claiming = false;
     if (this.#retryTimer !== null) clearTimeout(this.#retryTimer);
     await Promise.all(this.#idleClients.splice(0).map((client) => client.end().catch(() => {})));
+  }
+
+  /** Once a turn of the event loop: what ends together, and what was freed by it, goes together. */
+  #pumpSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#pump();
+    });
   }
 
   #pump(): void {
@@ -148,7 +157,7 @@ export class Ticker {
       throw error;
     } finally {
       this.#inFlight -= 1;
-      this.#pump();
+      this.#pumpSoon();
     }
   }
 
@@ -158,7 +167,7 @@ export class Ticker {
     this.#failures = 0;
     this.#answeredAtMs = performance.now();
     const lost = new Set(answer.lost.map((one) => one.id));
-    for (const { settlement, resolve } of batch) resolve(lost.has(settlement.id) ? "lost" : "settled");
+    for (const { settlement, onSettled } of batch) onSettled(lost.has(settlement.id) ? "lost" : "settled");
     if (answer.claimed.length > 0) this.#options.onClaimed(answer.claimed);
     const { stale, unhandled, missed } = answer.dropped;
     if (stale + unhandled + missed > 0) this.#options.onDropped(answer.dropped);

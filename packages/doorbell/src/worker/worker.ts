@@ -9,6 +9,7 @@ import { Ledger } from "../effects/ledger.ts";
 import { Database } from "../store/database.ts";
 import type { ClaimedJob, Settlement, TickAnswer } from "../store/ticks.ts";
 import type { Attempt } from "./attempt.ts";
+import { tellEnd } from "./ends.ts";
 import { type ExecutorDeps, execute } from "./executor.ts";
 import type { Handler } from "./handler.ts";
 import { JobContext, type JobDeps } from "./job.ts";
@@ -17,7 +18,7 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 import { Listener } from "./listener.ts";
 import { Pool } from "./pool.ts";
 import { Receiver } from "./receiver.ts";
-import { Ticker } from "./ticker.ts";
+import { type Settled, Ticker } from "./ticker.ts";
 
 export interface WorkerOptions {
   /** How many handlers may run at once. Default 20. */
@@ -85,7 +86,8 @@ export class Worker {
   readonly #executor: ExecutorDeps;
   readonly #databases: readonly Database[];
   readonly #services: readonly Service[];
-  readonly #runs = new Set<Promise<void>>();
+  #unsettled = 0;
+  #onAllSettled: (() => void) | null = null;
   #pollTimer: NodeJS.Timeout | null = null;
   #unsubscribe: () => void = () => {};
   #state: "new" | "running" | "draining" | "ended" = "new";
@@ -263,53 +265,40 @@ export class Worker {
   #claimed(jobs: readonly ClaimedJob[]): void {
     const attempts = this.#pool.admit(jobs);
     this.#keeper.keep(attempts);
+    this.#unsettled += attempts.length;
     for (const attempt of attempts) {
-      const run = this.#run(attempt);
-      this.#runs.add(run);
-      void run.finally(() => this.#runs.delete(run));
+      this.#client.metrics.jobsClaimed(attempt.claimed.kind);
+      void execute(attempt, this.#executor).then((settlement) => this.#executed(attempt, settlement));
     }
   }
 
-  /** One attempt's life in this process. */
-  async #run(attempt: Attempt): Promise<void> {
-    const { kind } = attempt.claimed;
-    this.#client.metrics.jobsClaimed(kind);
-    const settlement = await execute(attempt, this.#executor);
-    this.#client.metrics.handlerTook(kind, (performance.now() - attempt.startedAtMs) / 1_000);
+  #executed(attempt: Attempt, settlement: Settlement | null): void {
+    this.#client.metrics.handlerTook(attempt.claimed.kind, (performance.now() - attempt.startedAtMs) / 1_000);
     this.#pool.remove(attempt);
     this.#ticker.slotFreed();
-    const settled =
-      settlement === null ? (attempt.completed ? "settled" : "lost") : await this.#ticker.settle(settlement);
+    if (settlement === null) this.#settled(attempt, null, attempt.completed ? "settled" : "lost");
+    else this.#ticker.settle(settlement, (settled) => this.#settled(attempt, settlement, settled));
+  }
+
+  #settled(attempt: Attempt, settlement: Settlement | null, settled: Settled): void {
     this.#keeper.release(attempt.claimed.id);
     if (settlement?.delayMs !== undefined) this.#wakeAfter(settlement.delayMs);
-    this.#tellEnd(attempt, settlement, settled);
+    tellEnd(this.#client, attempt, settlement, settled);
+    this.#unsettled -= 1;
+    if (this.#unsettled === 0) this.#onAllSettled?.();
+  }
+
+  /** Resolves when every claim of this worker has been settled, or was found lost. */
+  #allSettled(): Promise<void> {
+    if (this.#unsettled === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onAllSettled = resolve;
+    });
   }
 
   /** A job that is due again soon is looked for then, and not a poll later. */
   #wakeAfter(delayMs: number): void {
     if (delayMs <= soonMs) setTimeout(() => this.#ticker.wake(), delayMs + alarmGrainMs).unref();
-  }
-
-  /** Success is told after it is on record, and by nobody whose lease has passed on. */
-  #tellEnd(attempt: Attempt, settlement: Settlement | null, settled: "settled" | "lost"): void {
-    const { log, metrics } = this.#client;
-    const { tenant, id, kind, objectKey } = attempt.claimed;
-    const outcome = settled === "lost" ? "lost" : (settlement?.outcome ?? "done");
-    metrics.jobSettled(kind, outcome);
-    if (outcome === "lost") metrics.leaseLost();
-    const fields = {
-      tenant_id: tenant,
-      job_id: id,
-      kind,
-      attempt: attempt.claimed.attempt,
-      stage: null,
-      object_key: objectKey,
-    };
-    if (outcome === "lost") log.warn("the lease was lost; nothing of this attempt's end was written", fields);
-    else if (outcome === "failed" || outcome === "retry" || outcome === "release" || outcome === "wait") {
-      const told = { ...fields, code: settlement?.code, error: settlement?.error, delay_ms: settlement?.delayMs };
-      log[outcome === "failed" ? "error" : "warn"](`attempt ended: ${outcome}`, told);
-    } else log.debug(`attempt ended: ${outcome}`, fields);
   }
 
   #countDropped({ stale, unhandled, missed }: TickAnswer["dropped"]): void {
@@ -361,7 +350,7 @@ export class Worker {
         });
         this.#pool.stopAll("released");
       }
-      await Promise.all(this.#runs);
+      await this.#allSettled();
       await this.#logs.flush();
     }
     this.#state = "ended";

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { settingNames } from "./settings.ts";
+import { type Setting, settingsTable } from "./table.ts";
+
+const head = `# Settings
+
+Every setting of the binary: its variable, the option of \`doorbell start\` that wins over it, its default and the reason for
+it. An empty variable is none. A bad value ends the command with exit code 2 and names the variable; a variable that begins
+with \`DOORBELL_\` and is not in this table is told by \`doorbell doctor\`. Durations are written with their unit: \`250ms\`,
+\`30s\`, \`5m\`, \`1h\`, \`7d\`. What a command line would show to everyone on the machine has no option.
+`;
+
+const tail = `## In the database
+
+Two limits hold for all processes at once, so they are rows of \`doorbell.settings\`. Whoever migrates
+changes them: \`set role doorbell_owner; update doorbell.settings set value = '60' where name = 'retention_days'\`.
+
+| name | default | meaning, and why this default |
+|---|---|---|
+| \`max_value_bytes\` | \`65536\` | The most that a payload, a result or the value of an effect may have, as compact JSON. Rows stay small, and what is large goes into the object store, where a replay finds it unchanged. |
+| \`retention_days\` | \`30\` | How long a settled job stays, with its attempts, logs, effects and keys. A month's invoice run can still be explained when the next one is made. Unfinished jobs and dead letters never go by themselves. |
+`;
+
+function defaultText({ env, default: choice }: Setting<unknown>): string {
+  if (env === "DOORBELL_ENV") return "depends";
+  if (choice === null) return "none";
+  if (typeof choice === "string") return `\`${choice}\``;
+  return Object.entries(choice)
+    .map(([when, text]) => `\`${text}\` (${when})`)
+    .join(", ");
+}
+
+/** On `vitest -u` the page is written anew from the table. */
+test("docs/settings.md says what the table of settings says", async () => {
+  const rows = settingNames.map((name) => {
+    const setting = settingsTable[name];
+    const option = setting.flag === null ? "" : `\`${setting.flag}\``;
+    return `| \`${setting.env}\` | ${option} | ${setting.unit} | ${defaultText(setting)} | ${setting.meaning} ${setting.reason} |`;
+  });
+  const title = "| variable | option | value | default | meaning, and why this default |\n|---|---|---|---|---|";
+  const page = `${head}\n## Of a process\n\n${title}\n${rows.join("\n")}\n\n${tail}`;
+  await expect(page).toMatchFileSnapshot("../../../../docs/settings.md");
+});
+
+test("every variable and every option is there once", () => {
+  const settings = settingNames.map((name) => settingsTable[name]);
+  const names = [...settings.map(({ env }) => env), ...settings.flatMap(({ flag }) => flag ?? [])];
+  expect(new Set(names).size).toBe(names.length);
+});
