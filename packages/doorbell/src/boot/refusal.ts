@@ -15,8 +15,6 @@ const fatalEverywhere: ReadonlySet<FindingCode> = new Set([
   "schema_missing",
 ]);
 
-export const refusedExitCode = 78;
-
 /** The reasons not to start here; empty: start. */
 export function reasonsToRefuse(findings: readonly Finding[], environment: Environment): readonly Finding[] {
   return findings.filter(

@@ -191,3 +191,9 @@ function expectDescribed(failure: Failure): void {
   expect(unstorablePart(text)).toBeNull();
   expect(fingerprint("kind", failure)).toMatch(/^[0-9a-f]{16}$/);
 }
+
+test("a cause that the message quotes already is not told twice, and the cause beneath it still is", () => {
+  const cause = new Error("connect ECONNREFUSED", { cause: new Error("no route") });
+  const { message } = describeFailure(new Error("postgres does not answer: connect ECONNREFUSED", { cause }));
+  expect(message).toBe("postgres does not answer: connect ECONNREFUSED; caused by Error: no route");
+});

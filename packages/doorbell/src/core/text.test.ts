@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutToBytes, replaceUnstorable, unstorablePart, utf8Bytes } from "./text.ts";
+import { cutToBytes, oneLine, replaceUnstorable, unstorablePart, utf8Bytes } from "./text.ts";
 
 test("what Postgres cannot hold is named", () => {
   expect(unstorablePart("a\0b")).toBe("a NUL character");
@@ -33,4 +33,8 @@ test("a cut text fits, is well formed, and begins as the original did", () => {
 test("a character of four bytes is never cut in half", () => {
   expect(cutToBytes("😀😀😀😀", 15, "…")).toBe("😀😀😀…");
   expect(cutToBytes("😀😀😀😀", 14, "…")).toBe("😀😀…");
+});
+
+test("a text on one line has no line feed, and nothing that a terminal obeys", () => {
+  expect(oneLine(" first\r\n\tsecond\u{1b}[2J\0third ")).toBe("first second [2J third");
 });
