@@ -5,9 +5,6 @@ import type { QueueDriver } from "./driver.ts";
 import { memoryDriver } from "./memory.ts";
 import { postgresDriver } from "./postgres.ts";
 
-/** The default: one dependency less. */
-export const defaultQueueUrl = "postgres:";
-
 /** Throws DoorbellError option_invalid, naming the choices. */
 export function openQueueDriver(url: string, tx: Tx): QueueDriver {
   const scheme = /^([a-z]+):/.exec(url)?.[1];

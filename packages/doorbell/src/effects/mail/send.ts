@@ -15,7 +15,7 @@ import { classifySmtpFailure } from "./classify.ts";
 import { type EmailMessage, messageFields } from "./message-fields.ts";
 import { type ImportNodemailer, loadNodemailer, type MailTransport, type Nodemailer } from "./nodemailer.ts";
 
-export type { EmailAttachment, EmailMessage } from "./message-fields.ts";
+export type { EmailMessage } from "./message-fields.ts";
 
 export interface EmailRequest {
   /** `smtp://` (upgraded to TLS where the server offers it) or `smtps://`, with user and password, and nodemailer's query options. */
