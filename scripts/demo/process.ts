@@ -19,6 +19,11 @@ export interface DemoProcessOptions {
   readonly logFile: string;
 }
 
+/**
+ * Signals the process $1 as its standard input says, and lets it go on when that ends: the demo must not leave a frozen
+ * process behind, however it goes.
+ */
+const holdScript = 'while read -r signal; do kill -s "$signal" "$1"; done; kill -s CONT "$1"';
 const stopWithinMs = 15_000;
 const stderrKeptChars = 4_000;
 
@@ -31,6 +36,7 @@ export class DemoProcess {
   readonly #ended: Promise<void>;
   #stderr = "";
   #isExpectedToEnd = false;
+  #hold: ChildProcess | null = null;
 
   constructor({ name, args, env, logFile }: DemoProcessOptions) {
     this.name = name;
@@ -97,11 +103,12 @@ export class DemoProcess {
 
   /** Stops it in its tracks; it does not notice. */
   freeze(): void {
-    this.#child.kill("SIGSTOP");
+    this.#hold ??= this.#takeHold();
+    this.#hold.stdin?.write("STOP\n");
   }
 
   thaw(): void {
-    this.#child.kill("SIGCONT");
+    this.#hold?.stdin?.write("CONT\n");
   }
 
   async kill(): Promise<void> {
@@ -118,6 +125,16 @@ export class DemoProcess {
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), stopWithinMs);
     await this.#ended;
     clearTimeout(timer);
+  }
+
+  #takeHold(): ChildProcess {
+    const hold = spawn("sh", ["-c", holdScript, "hold", `${this.pid}`], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
+    hold.stdin?.on("error", () => {});
+    void this.#ended.then(() => hold.kill());
+    return hold;
   }
 
   #read(): void {
