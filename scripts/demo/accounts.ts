@@ -1,11 +1,11 @@
 // The three accounts of a run, each with a token. On a database that has accounts from a run before, they are new ones.
-import { SAMPLE_TENANTS } from "../../apps/invoices/samples/make-samples.ts";
+import { sampleAccounts } from "../../apps/invoices/samples/make-samples.ts";
 import { createAccount } from "../../apps/invoices/src/store/accounts.ts";
 import type { AdminClient } from "../../apps/invoices/src/store/admin.ts";
 
 export interface DemoAccount {
   /** The sample account that it stands for. */
-  readonly sampleTenant: string;
+  readonly sampleAccount: string;
   readonly id: string;
   readonly token: string;
 }
@@ -17,8 +17,8 @@ export async function openAccounts(
   webhookUrlOf: (account: string) => string,
 ): Promise<readonly DemoAccount[]> {
   const accounts: DemoAccount[] = [];
-  for (const sampleTenant of SAMPLE_TENANTS) {
-    accounts.push({ sampleTenant, ...(await openAccount(admin, sampleTenant, webhookUrlOf)) });
+  for (const sampleAccount of sampleAccounts) {
+    accounts.push({ sampleAccount, ...(await openAccount(admin, sampleAccount, webhookUrlOf)) });
   }
   return accounts;
 }

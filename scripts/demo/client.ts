@@ -4,12 +4,6 @@ import type { TakenIn } from "../../apps/invoices/src/web/upload.ts";
 import type { DemoAccount } from "./accounts.ts";
 import type { DemoFile } from "./files.ts";
 
-/** JSON has no dates. */
-export type ShownDocument = Omit<DocumentView, "receivedAt" | "decidedAt"> & {
-  readonly receivedAt: string;
-  readonly decidedAt: string | null;
-};
-
 /** What an upload came to: a document, or a refusal at the door. */
 export type Upload =
   | { readonly file: DemoFile; readonly taken: TakenIn }
@@ -40,12 +34,12 @@ export async function uploadFile(webUrl: string, file: DemoFile): Promise<Upload
 }
 
 /** All documents of an account, newest first. */
-export async function listDocuments(webUrl: string, account: DemoAccount): Promise<readonly ShownDocument[]> {
-  const documents: ShownDocument[] = [];
+export async function listDocuments(webUrl: string, account: DemoAccount): Promise<readonly DocumentView[]> {
+  const documents: DocumentView[] = [];
   for (let before = ""; ; ) {
     const response = await fetch(`${webUrl}/invoices${before}`, { headers: headersOf(account) });
     if (!response.ok) throw new Error(`the list of ${account.id} was answered ${response.status}`);
-    const { invoices } = (await response.json()) as { readonly invoices: readonly ShownDocument[] };
+    const { invoices } = (await response.json()) as { readonly invoices: readonly DocumentView[] };
     documents.push(...invoices);
     const last = invoices.at(-1);
     if (last === undefined) return documents;

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { makeSamples, type Sample } from "../../apps/invoices/samples/make-samples.ts";
 import type { ManifestEntry } from "../../apps/invoices/src/documents/score.ts";
+import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
 import type { DemoAccount } from "./accounts.ts";
-import type { ShownDocument } from "./client.ts";
 
 export interface DemoFile {
   readonly account: DemoAccount;
@@ -27,7 +27,7 @@ async function samples(accounts: readonly DemoAccount[]): Promise<DemoFiles> {
   const made = await makeSamples();
   const byAccount = accounts.map((account) =>
     made
-      .filter(({ tenant }) => tenant === account.sampleTenant)
+      .filter((sample) => sample.account === account.sampleAccount)
       .map(({ name, bytes, expected }) => ({ account, name, bytes, expected })),
   );
   return { files: inTurns(byAccount), manifest: null };
@@ -48,7 +48,7 @@ async function manifestFiles(folder: string, accounts: readonly DemoAccount[]): 
 }
 
 /** How a document ended against what its sample says it must; nothing where that is not known, or is so. */
-export function sampleProblems({ name, account, expected }: DemoFile, shown: ShownDocument): readonly string[] {
+export function sampleProblems({ name, account, expected }: DemoFile, shown: DocumentView): readonly string[] {
   if (expected === null) return [];
   const { outcome, reason, fields } = expected;
   const { state, reasons, invoice } = shown;

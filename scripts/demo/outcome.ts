@@ -1,7 +1,8 @@
 // What became of the uploads: gathered from HTTP and the ledger, put together per document.
 import type { DocumentResult, Score } from "../../apps/invoices/src/documents/score.ts";
+import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
 import type { DemoAccount } from "./accounts.ts";
-import type { ShownDocument, Upload } from "./client.ts";
+import type { Upload } from "./client.ts";
 import type { DemoFile } from "./files.ts";
 import type { DeadLetter } from "./ledger.ts";
 import type { Proof } from "./proof.ts";
@@ -10,7 +11,7 @@ export interface DemoDocument {
   readonly account: DemoAccount;
   /** What was uploaded of it: more than one when two files are the same bytes. */
   readonly files: readonly DemoFile[];
-  readonly shown: ShownDocument;
+  readonly shown: DocumentView;
   readonly jobId: string | null;
   readonly jobState: string | null;
   /** Set when its job has ended among the dead letters. */

@@ -1,7 +1,8 @@
 // The run itself: uploads, a kill in the middle, waiting until every job has come to an end, and the counting.
 import { setTimeout as delay } from "node:timers/promises";
 import { scoreDocuments } from "../../apps/invoices/src/documents/score.ts";
-import { listDocuments, type ShownDocument, type Upload, uploadFile } from "./client.ts";
+import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
+import { listDocuments, type Upload, uploadFile } from "./client.ts";
 import { type DemoFile, type DemoFiles, sampleProblems } from "./files.ts";
 import { killAtWork } from "./killing.ts";
 import type { LedgerCount } from "./ledger.ts";
@@ -97,7 +98,7 @@ async function look(stand: Stand, uploads: readonly Upload[]): Promise<readonly 
   return documents;
 }
 
-function missing(id: string): ShownDocument {
+function missing(id: string): DocumentView {
   throw new Error(`document ${id} was taken in, and is not shown to its account`);
 }
 

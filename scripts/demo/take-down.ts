@@ -1,4 +1,5 @@
 // What has to be undone, whenever and however the demo ends: in reverse order, all of it, once.
+
 export class TakeDown {
   readonly #steps: (() => Promise<unknown> | unknown)[] = [];
   #running: Promise<void> | null = null;

@@ -1,6 +1,4 @@
-/**
- * PDFs that nobody can read: one cut off, one that shows no text, and one behind a password.
- */
+// PDFs that nobody can read: one cut off, one that shows no text, and one behind a password.
 import { createHash } from "node:crypto";
 import { rgb } from "pdf-lib";
 import type { Bill } from "./bill.ts";
@@ -25,27 +23,30 @@ export async function picturePdf(seed: number): Promise<Uint8Array> {
 }
 
 /** The padding of the standard security handler (ISO 32000-1, 7.6.3.3). */
-const PADDING = Buffer.from("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a", "hex");
-const KEY_BYTES = 5;
-const ALLOW_EVERYTHING = -4;
-const CONTENT_OBJECT = 4;
+const passwordPadding = Buffer.from("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a", "hex");
+const keyBytes = 5;
+const allowEverything = -4;
+const contentObject = 4;
 
 /** Encrypted with 40-bit RC4 under a user password, the way of old office software; pdf-lib does not encrypt. */
 export function encryptedPdf(bill: Bill, password: string): Uint8Array {
   const documentId = md5(Buffer.from(bill.number));
-  const userPassword = Buffer.concat([Buffer.from(password, "latin1"), PADDING]).subarray(0, PADDING.length);
-  const ownerEntry = rc4(md5(userPassword).subarray(0, KEY_BYTES), userPassword);
+  const userPassword = Buffer.concat([Buffer.from(password, "latin1"), passwordPadding]).subarray(
+    0,
+    passwordPadding.length,
+  );
+  const ownerEntry = rc4(md5(userPassword).subarray(0, keyBytes), userPassword);
   const permissions = Buffer.alloc(4);
-  permissions.writeInt32LE(ALLOW_EVERYTHING);
-  const key = md5(Buffer.concat([userPassword, ownerEntry, permissions, documentId])).subarray(0, KEY_BYTES);
+  permissions.writeInt32LE(allowEverything);
+  const key = md5(Buffer.concat([userPassword, ownerEntry, permissions, documentId])).subarray(0, keyBytes);
 
-  const contentKey = md5(Buffer.concat([key, Buffer.from([CONTENT_OBJECT, 0, 0, 0, 0])])).subarray(0, KEY_BYTES + 5);
+  const contentKey = md5(Buffer.concat([key, Buffer.from([contentObject, 0, 0, 0, 0])])).subarray(0, keyBytes + 5);
   const content = rc4(contentKey, Buffer.from(`BT /F1 12 Tf 50 780 Td (Invoice ${bill.number}) Tj ET`, "latin1"));
-  const userEntry = rc4(key, PADDING);
+  const userEntry = rc4(key, passwordPadding);
   const encryption = [
     "<< /Filter /Standard /V 1 /R 2",
     `/O <${ownerEntry.toString("hex")}> /U <${userEntry.toString("hex")}>`,
-    `/P ${ALLOW_EVERYTHING} >>`,
+    `/P ${allowEverything} >>`,
   ].join(" ");
   return assemblePdf(
     [

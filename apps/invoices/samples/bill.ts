@@ -1,7 +1,5 @@
-/**
- * What a sample invoice says, before it is put into any format. Everything is computed from an account and an index, in
- * whole cents, so that the same sample is the same bytes on every machine. All companies are invented.
- */
+// What a sample invoice says, before it is put into any format. Everything is computed from an account and an index, in
+// whole cents, so that the same sample is the same bytes on every machine. All companies are invented.
 
 export type Language = "en" | "de" | "nl" | "fr";
 
@@ -41,7 +39,7 @@ export interface BillTotals {
   readonly rates: readonly { readonly percent: number; readonly basisCents: number; readonly vatCents: number }[];
 }
 
-const BUYERS: Readonly<Record<string, Party>> = {
+const buyers: Readonly<Record<string, Party>> = {
   acme: {
     name: "Acme Trading Ltd",
     street: "4 Anvil Row",
@@ -79,7 +77,7 @@ interface Supplier extends Party {
   readonly goods: readonly string[];
 }
 
-const SUPPLIERS: readonly Supplier[] = [
+const suppliers: readonly Supplier[] = [
   {
     name: "Brightwater Tools Ltd",
     street: "17 Mill Lane",
@@ -138,29 +136,29 @@ const SUPPLIERS: readonly Supplier[] = [
   },
 ];
 
-const FIRST_DAY = Date.UTC(2026, 0, 13);
-const DAY_MS = 24 * 60 * 60 * 1000;
-const DAYS_TO_PAY = 30;
+const firstDayMs = Date.UTC(2026, 0, 13);
+const dayMs = 24 * 60 * 60 * 1000;
+const daysToPay = 30;
 
 /** The `index`-th bill that an account receives. */
-export function makeBill(tenant: string, index: number): Bill {
-  const buyer = BUYERS[tenant];
-  if (buyer === undefined) throw new Error(`no sample account is named ${tenant}`);
-  const tenantOffset = Object.keys(BUYERS).indexOf(tenant);
-  const supplier = pickFrom(SUPPLIERS, index + tenantOffset);
+export function makeBill(account: string, index: number): Bill {
+  const buyer = buyers[account];
+  if (buyer === undefined) throw new Error(`no sample account is named ${account}`);
+  const accountOffset = Object.keys(buyers).indexOf(account);
+  const supplier = pickFrom(suppliers, index + accountOffset);
   const { language, currency, ratePercents, prefix, goods, ...seller } = supplier;
   return {
-    number: `${prefix}2026-${String(1000 + tenantOffset * 500 + index * 7)}`,
+    number: `${prefix}2026-${String(1000 + accountOffset * 500 + index * 7)}`,
     date: isoDay(dayOf(index)),
-    dueDate: isoDay(dayOf(index) + DAYS_TO_PAY * DAY_MS),
+    dueDate: isoDay(dayOf(index) + daysToPay * dayMs),
     currency,
     language,
     seller,
     buyer,
     lines: goods.map((name, position) => ({
       name,
-      quantity: 1 + ((index * 5 + position * 3 + tenantOffset) % 9),
-      unitCents: 495 + ((index * 1237 + position * 2311 + tenantOffset * 701) % 48_000),
+      quantity: 1 + ((index * 5 + position * 3 + accountOffset) % 9),
+      unitCents: 495 + ((index * 1237 + position * 2311 + accountOffset * 701) % 48_000),
       ratePercent: pickFrom(ratePercents, position),
     })),
   };
@@ -190,7 +188,7 @@ export function decimal(cents: number): string {
 /** Days between the 13th and the 28th, so that no printed date can be read with day and month exchanged. */
 function dayOf(index: number): number {
   const month = Math.floor(index / 8) % 10;
-  const first = new Date(FIRST_DAY);
+  const first = new Date(firstDayMs);
   return Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + month, first.getUTCDate() + (index % 8) * 2);
 }
 

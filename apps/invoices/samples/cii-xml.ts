@@ -1,10 +1,8 @@
-/**
- * A bill as UN/CEFACT Cross Industry Invoice, in the EN 16931 profile of Factur-X.
- */
+// A bill as UN/CEFACT Cross Industry Invoice, in the EN 16931 profile of Factur-X.
 import { type Bill, billTotals, decimal, lineCents, type Party } from "./bill.ts";
 import { element as e, type Markup, xmlDocument } from "./xml-text.ts";
 
-const NAMESPACES = {
+const namespaces = {
   "xmlns:rsm": "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100",
   "xmlns:ram": "urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100",
   "xmlns:udt": "urn:un:unece:uncefact:data:standard:UnqualifiedDataType:100",
@@ -33,7 +31,7 @@ export function ciiXml(bill: Bill): Uint8Array {
           settlement(bill),
         ]),
       ],
-      NAMESPACES,
+      namespaces,
     ),
   );
 }

@@ -1,10 +1,8 @@
-/**
- * An e-mail with one invoice attached, as a supplier's billing system sends it.
- */
+// An e-mail with one invoice attached, as a supplier's billing system sends it.
 import type { Bill } from "./bill.ts";
 
-const BOUNDARY = "sample-boundary-7f3a";
-const BASE64_LINE = /.{1,76}/g;
+const boundary = "sample-boundary-7f3a";
+const base64Line = /.{1,76}/g;
 
 export function emailMessage(bill: Bill, attachment: Uint8Array): Uint8Array {
   const lines = [
@@ -14,20 +12,20 @@ export function emailMessage(bill: Bill, attachment: Uint8Array): Uint8Array {
     `Message-ID: <${bill.number}@${domainOf(bill.seller.name)}>`,
     `Date: ${new Date(bill.date).toUTCString()}`,
     "MIME-Version: 1.0",
-    `Content-Type: multipart/mixed; boundary="${BOUNDARY}"`,
+    `Content-Type: multipart/mixed; boundary="${boundary}"`,
     "",
-    `--${BOUNDARY}`,
+    `--${boundary}`,
     "Content-Type: text/plain; charset=utf-8",
     "",
     "Please find our invoice attached.",
     "",
-    `--${BOUNDARY}`,
+    `--${boundary}`,
     `Content-Type: application/pdf; name="${bill.number}.pdf"`,
     `Content-Disposition: attachment; filename="${bill.number}.pdf"`,
     "Content-Transfer-Encoding: base64",
     "",
-    ...(Buffer.from(attachment).toString("base64").match(BASE64_LINE) ?? []),
-    `--${BOUNDARY}--`,
+    ...(Buffer.from(attachment).toString("base64").match(base64Line) ?? []),
+    `--${boundary}--`,
     "",
   ];
   return new TextEncoder().encode(lines.join("\r\n"));

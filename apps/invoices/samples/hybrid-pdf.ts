@@ -1,6 +1,4 @@
-/**
- * A bill as Factur-X: the page for people, the same bill as XML attached to it for machines.
- */
+// A bill as Factur-X: the page for people, the same bill as XML attached to it for machines.
 import { AFRelationship } from "pdf-lib";
 import type { Bill } from "./bill.ts";
 import { ciiXml } from "./cii-xml.ts";

@@ -1,7 +1,5 @@
-/**
- * The sample documents of the demo and of the tests: three accounts, ten kinds of document in each, most of them good,
- * some of them as bad as they come in real life. Made here, from nothing, and the same bytes every time.
- */
+// The sample documents of the demo and of the tests: three accounts, ten kinds of document in each, most of them good,
+// some of them as bad as they come in real life. Made here, from nothing, and the same bytes every time.
 import { brokenPdf, encryptedPdf, picturePdf } from "./bad-pdf.ts";
 import { type Bill, billTotals, decimal, makeBill } from "./bill.ts";
 import { ciiXml } from "./cii-xml.ts";
@@ -11,7 +9,7 @@ import { textPdf } from "./text-pdf.ts";
 import { ublXml } from "./ubl-xml.ts";
 
 /** The accounts that the samples belong to. */
-export const SAMPLE_TENANTS = ["acme", "globex", "initech"] as const;
+export const sampleAccounts = ["acme", "globex", "initech"] as const;
 
 /**
  * What must become of a sample. The fields are those of the invoice where one can be read, decimal strings for amounts.
@@ -33,15 +31,15 @@ interface ExpectedSample {
 export interface Sample {
   /** A file name, unique within the account. */
   readonly name: string;
-  readonly tenant: string;
+  readonly account: string;
   readonly bytes: Uint8Array;
   readonly expected: ExpectedSample;
 }
 
-type Recipe = (bill: Bill, index: number) => Promise<Omit<Sample, "tenant">>;
+type Recipe = (bill: Bill, index: number) => Promise<Omit<Sample, "account">>;
 
 /** In the order in which they arrive; beyond the last it starts over, with other numbers. */
-const RECIPES: readonly Recipe[] = [
+const recipes: readonly Recipe[] = [
   async (bill) => accepted(bill, "pdf", await textPdf(bill, "beside")),
   async (bill) => accepted(bill, "facturx.pdf", await hybridPdf(bill)),
   async (bill) => accepted(bill, "ubl.xml", ublXml(bill)),
@@ -60,20 +58,20 @@ const RECIPES: readonly Recipe[] = [
 
 /** Makes the samples of all accounts, account by account. */
 export async function makeSamples(options: { readonly perAccount?: number } = {}): Promise<readonly Sample[]> {
-  const { perAccount = RECIPES.length } = options;
+  const { perAccount = recipes.length } = options;
   const samples: Sample[] = [];
-  for (const [tenantIndex, tenant] of SAMPLE_TENANTS.entries()) {
+  for (const [accountIndex, account] of sampleAccounts.entries()) {
     for (let index = 0; index < perAccount; index++) {
-      const recipe = RECIPES[index % RECIPES.length];
+      const recipe = recipes[index % recipes.length];
       if (recipe === undefined) throw new Error("there are no recipes");
       // Neighbouring accounts differ in what comes out of the same recipe.
-      samples.push({ tenant, ...(await recipe(makeBill(tenant, index), index + tenantIndex)) });
+      samples.push({ account, ...(await recipe(makeBill(account, index), index + accountIndex)) });
     }
   }
   return samples;
 }
 
-function accepted(bill: Bill, ending: string, bytes: Uint8Array): Omit<Sample, "tenant"> {
+function accepted(bill: Bill, ending: string, bytes: Uint8Array): Omit<Sample, "account"> {
   return {
     name: `${bill.number}.${ending}`,
     bytes,
@@ -92,7 +90,7 @@ function unreadable(
   bytes: Uint8Array,
   outcome: "needs_review" | "rejected",
   reason: string,
-): Omit<Sample, "tenant"> {
+): Omit<Sample, "account"> {
   return { name, bytes, expected: { outcome, reason, fields: null } };
 }
 

@@ -1,7 +1,5 @@
-/**
- * Writes a PDF file object by object, for what pdf-lib would not write: encryption, and the malformed files of the
- * tests.
- */
+// Writes a PDF file object by object, for what pdf-lib would not write: encryption, and the malformed files of the
+// tests.
 
 /**
  * Numbers the objects from 1 and writes the table of their offsets. Strings are Latin-1, so that binary streams can be

@@ -1,18 +1,16 @@
-/**
- * Draws a bill as a PDF page, in two layouts: labels beside their values, and a row of labels above a row of values.
- * The result is the same bytes every time: no dates of making, no random names.
- */
+// Draws a bill as a PDF page, in two layouts: labels beside their values, and a row of labels above a row of values.
+// The result is the same bytes every time: no dates of making, no random names.
 import { PDFDocument, type PDFFont, type PDFPage, StandardFonts } from "pdf-lib";
 import { type Bill, billTotals, lineCents } from "./bill.ts";
-import { printedAmount, printedDay, WORDS } from "./words.ts";
+import { printedAmount, printedDay, wordsOf } from "./words.ts";
 
 export type Layout = "beside" | "above";
 
-const A4: [number, number] = [595, 842];
-const LEFT = 50;
-const RIGHT = 545;
-const SIZE = 10;
-const LINE_HEIGHT = 15;
+const a4Points: [number, number] = [595, 842];
+const leftEdge = 50;
+const rightEdge = 545;
+const textSize = 10;
+const lineHeight = 15;
 
 /** A fresh document without the traces of time that pdf-lib would leave. */
 export async function newPdf(): Promise<PDFDocument> {
@@ -36,16 +34,16 @@ export async function textPdf(bill: Bill, layout: Layout): Promise<Uint8Array> {
 
 /** Adds the page of a bill to a document. */
 export async function drawBill(document: PDFDocument, bill: Bill, layout: Layout): Promise<void> {
-  const pen = newPen(document.addPage(A4), await document.embedFont(StandardFonts.Helvetica));
-  const words = WORDS[bill.language];
-  pen.at(780).write(LEFT, bill.seller.name, 16).writeRight(RIGHT, words.title, 16);
-  pen.down(1.5).write(LEFT, `${bill.seller.street}, ${bill.seller.postcode} ${bill.seller.city}`);
+  const pen = newPen(document.addPage(a4Points), await document.embedFont(StandardFonts.Helvetica));
+  const words = wordsOf[bill.language];
+  pen.at(780).write(leftEdge, bill.seller.name, 16).writeRight(rightEdge, words.title, 16);
+  pen.down(1.5).write(leftEdge, `${bill.seller.street}, ${bill.seller.postcode} ${bill.seller.city}`);
   if (layout === "beside") drawHeadBeside(pen, bill);
   else drawHeadAbove(pen, bill);
   drawLines(pen, bill);
   drawTotals(pen, bill);
-  pen.down(3).write(LEFT, words.thanks);
-  pen.down(2).write(LEFT, `IBAN ${bill.seller.iban}   ${words.vat} ID ${bill.seller.vatId}`);
+  pen.down(3).write(leftEdge, words.thanks);
+  pen.down(2).write(leftEdge, `IBAN ${bill.seller.iban}   ${words.vat} ID ${bill.seller.vatId}`);
 }
 
 interface Pen {
@@ -63,20 +61,20 @@ function newPen(page: PDFPage, font: PDFFont): Pen {
       return pen;
     },
     down(lines) {
-      y -= lines * LINE_HEIGHT;
+      y -= lines * lineHeight;
       return pen;
     },
-    write(x, text, size = SIZE) {
+    write(x, text, size = textSize) {
       page.drawText(text, { x, y, size, font });
       return pen;
     },
-    writeRight: (x, text, size = SIZE) => pen.write(x - font.widthOfTextAtSize(text, size), text, size),
+    writeRight: (x, text, size = textSize) => pen.write(x - font.widthOfTextAtSize(text, size), text, size),
   };
   return pen;
 }
 
 function headRows(bill: Bill): readonly (readonly [string, string])[] {
-  const words = WORDS[bill.language];
+  const words = wordsOf[bill.language];
   return [
     [words.number, bill.number],
     [words.date, printedDay(bill.date, bill.language)],
@@ -87,9 +85,9 @@ function headRows(bill: Bill): readonly (readonly [string, string])[] {
 function drawHeadBeside(pen: Pen, bill: Bill): void {
   const { buyer } = bill;
   pen.down(3);
-  const address = [`${WORDS[bill.language].billTo}:`, buyer.name, buyer.street, `${buyer.postcode} ${buyer.city}`];
+  const address = [`${wordsOf[bill.language].billTo}:`, buyer.name, buyer.street, `${buyer.postcode} ${buyer.city}`];
   for (const [index, line] of address.entries()) {
-    pen.write(LEFT, line);
+    pen.write(leftEdge, line);
     const row = headRows(bill)[index];
     if (row !== undefined) pen.write(330, `${row[0]}:`).write(440, row[1]);
     pen.down(1);
@@ -98,31 +96,31 @@ function drawHeadBeside(pen: Pen, bill: Bill): void {
 
 function drawHeadAbove(pen: Pen, bill: Bill): void {
   const { buyer } = bill;
-  pen.down(3).write(LEFT, `${WORDS[bill.language].billTo}: ${buyer.name}`);
-  pen.down(1).write(LEFT, `${buyer.street}, ${buyer.postcode} ${buyer.city}`).down(2);
+  pen.down(3).write(leftEdge, `${wordsOf[bill.language].billTo}: ${buyer.name}`);
+  pen.down(1).write(leftEdge, `${buyer.street}, ${buyer.postcode} ${buyer.city}`).down(2);
   for (const side of [0, 1] as const) {
-    for (const [index, row] of headRows(bill).entries()) pen.write(LEFT + index * 170, row[side]);
+    for (const [index, row] of headRows(bill).entries()) pen.write(leftEdge + index * 170, row[side]);
     pen.down(1);
   }
 }
 
 function drawLines(pen: Pen, bill: Bill): void {
-  const words = WORDS[bill.language];
+  const words = wordsOf[bill.language];
   const money = (cents: number) => printedAmount(cents, bill.currency, bill.language);
   pen
     .down(2)
-    .write(LEFT, words.item)
+    .write(leftEdge, words.item)
     .writeRight(310, words.quantity)
     .writeRight(420, words.unitPrice)
-    .writeRight(RIGHT, words.amount);
+    .writeRight(rightEdge, words.amount);
   for (const line of bill.lines) {
-    pen.down(1).write(LEFT, line.name).writeRight(310, String(line.quantity));
-    pen.writeRight(420, money(line.unitCents)).writeRight(RIGHT, money(lineCents(line)));
+    pen.down(1).write(leftEdge, line.name).writeRight(310, String(line.quantity));
+    pen.writeRight(420, money(line.unitCents)).writeRight(rightEdge, money(lineCents(line)));
   }
 }
 
 function drawTotals(pen: Pen, bill: Bill): void {
-  const words = WORDS[bill.language];
+  const words = wordsOf[bill.language];
   const { netCents, totalCents, rates } = billTotals(bill);
   const rows = [
     [words.net, netCents] as const,
@@ -134,6 +132,6 @@ function drawTotals(pen: Pen, bill: Bill): void {
     pen
       .down(1)
       .write(330, label)
-      .writeRight(RIGHT, printedAmount(cents, bill.currency, bill.language));
+      .writeRight(rightEdge, printedAmount(cents, bill.currency, bill.language));
   }
 }

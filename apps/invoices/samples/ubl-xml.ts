@@ -1,6 +1,4 @@
-/**
- * A bill as UBL 2.1, as an invoice or as a credit note over the same amounts.
- */
+// A bill as UBL 2.1, as an invoice or as a credit note over the same amounts.
 import { type Bill, type BillTotals, billTotals, decimal, lineCents, type Party } from "./bill.ts";
 import { element as e, type Markup, xmlDocument } from "./xml-text.ts";
 

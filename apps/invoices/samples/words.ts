@@ -1,6 +1,4 @@
-/**
- * How the sample suppliers write: the words on their invoices, their numbers and their days, per language.
- */
+// How the sample suppliers write: the words on their invoices, their numbers and their days, per language.
 import type { Language } from "./bill.ts";
 
 export interface Words {
@@ -19,7 +17,7 @@ export interface Words {
   readonly thanks: string;
 }
 
-export const WORDS: Readonly<Record<Language, Words>> = {
+export const wordsOf: Readonly<Record<Language, Words>> = {
   en: {
     title: "INVOICE",
     number: "Invoice number",
@@ -82,14 +80,14 @@ export const WORDS: Readonly<Record<Language, Words>> = {
   },
 };
 
-const SIGNS: Readonly<Record<string, string>> = { EUR: "€", GBP: "£" };
+const currencySigns: Readonly<Record<string, string>> = { EUR: "€", GBP: "£" };
 
 /** "£1,234.50", "1.234,50 €", "€ 1.234,50", "1 234,50 €". */
 export function printedAmount(cents: number, currency: string, language: Language): string {
   const whole = String(Math.floor(cents / 100));
   const fraction = String(cents % 100).padStart(2, "0");
   const grouped = (mark: string) => whole.replace(/\B(?=(\d{3})+$)/g, mark);
-  const sign = SIGNS[currency] ?? currency;
+  const sign = currencySigns[currency] ?? currency;
   switch (language) {
     case "en":
       return `${sign}${grouped(",")}.${fraction}`;
@@ -102,7 +100,7 @@ export function printedAmount(cents: number, currency: string, language: Languag
   }
 }
 
-const ENGLISH_MONTHS = "January February March April May June July August September October November December".split(
+const englishMonths = "January February March April May June July August September October November December".split(
   " ",
 );
 
@@ -111,7 +109,7 @@ export function printedDay(day: string, language: Language): string {
   const [year = "", month = "", date = ""] = day.split("-");
   switch (language) {
     case "en":
-      return `${Number(date)} ${ENGLISH_MONTHS[Number(month) - 1]} ${year}`;
+      return `${Number(date)} ${englishMonths[Number(month) - 1]} ${year}`;
     case "de":
       return `${date}.${month}.${year}`;
     case "nl":

@@ -1,6 +1,4 @@
-/**
- * Writing XML by hand, safely: every value is escaped, and an element is a function of its children.
- */
+// Writing XML by hand, safely: every value is escaped, and an element is a function of its children.
 
 /** Markup that is already escaped. */
 export interface Markup {

@@ -9,9 +9,10 @@ export const extractInvoice = defineJob({
   kind: "invoice.extract",
   payload: documentPayload,
   retry: { maxAttempts: 5, backoff: exponential({ base: "2s", max: "10m", jitter: 0.2 }) },
-  // Above the reader's own limit on time, which is an answer; this is for what hangs all the same.
-  timeout: "2m",
+  // The reader's own limit is half a minute, and is an answer; but a document may have to wait for its turn behind others
+  // that take as long.
+  timeout: "5m",
 });
 
-/** Reminds an account of an invoice that is soon due. Scheduled when the invoice is accepted. */
+/** Reminds an account of an invoice that is soon due. Scheduled when the invoice is accepted; has no object. */
 export const remindInvoice = defineJob({ kind: "invoice.remind", payload: documentPayload });

@@ -1,5 +1,5 @@
 // What is refused at the door, and how: before any job, with a problem that a program can act upon.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openDatabase } from "../src/store/database.ts";
 import { invoicesWeb } from "../src/web/routes.ts";
 import { fileMaxBytes } from "../src/web/uploaded-file.ts";
@@ -83,12 +83,46 @@ describe("an upload", () => {
     expect(response.headers.get("location")).toBe(`/invoices/${id}`);
   });
 
+  test("is shown by its name alone: without folders, and with as much of it as a person reads", async () => {
+    for (const [name, shown] of [
+      ["../../etc/passwd", "passwd"],
+      ["C:\\invoices\\march.pdf", "march.pdf"],
+      ["in\u0000voice.pdf", "invoice.pdf"],
+      ["x".repeat(5000), "x".repeat(300)],
+      ["folder/", null],
+    ] as const) {
+      const { id } = await upload(account, Buffer.from(`called ${name}`), name);
+      expect((await getDocument(account, id)).fileName).toBe(shown);
+    }
+  });
+
+  test("that breaks off leaves nothing behind, and is nobody's error but the sender's", async () => {
+    const logged = vi.spyOn(stage.resources.log, "error");
+    const before = await stage.db.query("select from invoices.documents");
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(Buffer.from("%PDF-1.7 and then")),
+      pull: (controller) => controller.error(new Error("aborted")),
+    });
+    const init = { method: "POST", body, duplex: "half" } as RequestInit;
+    expect(await problemOf(await account.fetch("/invoices", init))).toEqual([400, "upload_cut_off"]);
+    expect(await stage.db.query("select from invoices.documents")).toHaveLength(before.length);
+    expect(logged).not.toHaveBeenCalled();
+  });
+
   test("as a form without a file, or one that is no form, is told so", async () => {
     const form = new FormData();
     form.append("file", "not a file");
     expect(await problemOf(await post(form))).toEqual([422, "file_missing"]);
     const malformed = await post("no form", { "content-type": "multipart/form-data; boundary=x" });
     expect(await problemOf(malformed)).toEqual([400, "form_malformed"]);
+    const unbounded = await post("no form", { "content-type": "multipart/form-data" });
+    expect(await problemOf(unbounded)).toEqual([400, "form_malformed"]);
+  });
+
+  test("as a form of very many fields is refused before it is taken apart", async () => {
+    const field = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
+    const response = await post(field.repeat(300_000), { "content-type": 'multipart/form-data; boundary="x"' });
+    expect(await problemOf(response)).toEqual([422, "form_too_complex"]);
   });
 
   test("whose job cannot be enqueued leaves no document either", async () => {

@@ -98,6 +98,28 @@ describe("an accepted invoice", () => {
   });
 });
 
+describe("an attempt that fails after the invoice was stored", () => {
+  test("is made again from the top, and what it did already is not done twice", async () => {
+    const account = await stage.openAccount("made-again");
+    const setWebhook = (url: string) =>
+      stage.db.query("update invoices.accounts set webhook_url = $2 where account_id = $1", [account.id, url]);
+    await setWebhook("http://127.0.0.1:1/nobody-listens");
+    const { id } = await upload(account, ublXml(makeBill("acme", 6)));
+    await expect
+      .poll(async () => (await getDocument(account, id)).job, { timeout: 15_000 })
+      .toMatchObject({ state: "queued", attempts: 1 });
+    expect((await getDocument(account, id)).state).toBe("accepted");
+
+    await setWebhook(stage.receiver.urlOf(account.id));
+    const document = await settled(account, id, 2);
+    // Its own number has not come before.
+    expect(document).toMatchObject({ state: "accepted", reasons: [], job: { state: "done", attempts: 2 } });
+    expect(webhooksOf(account.id)).toMatchObject([{ event: "invoice.accepted", repeat: false }]);
+    expect(await usageOf(account.id)).toBe(1);
+    expect(mailsOf(account.id)).toHaveLength(1);
+  });
+});
+
 describe("an invoice that is not accepted", () => {
   test("needs review when its sums do not add up: what was read is kept, with the reason, and no mail is sent", async () => {
     const account = await stage.openAccount("review");

@@ -11,17 +11,14 @@ export async function upload(account: AccountClient, bytes: Uint8Array, name = "
   return (await response.json()) as TakenIn;
 }
 
-/** JSON has no dates. */
-export type ShownDocument = Omit<FullDocumentView, "receivedAt" | "decidedAt">;
-
-export async function getDocument(account: AccountClient, id: string): Promise<ShownDocument> {
+export async function getDocument(account: AccountClient, id: string): Promise<FullDocumentView> {
   const response = await account.fetch(`/invoices/${id}`);
   if (response.status !== 200) throw new Error(`document ${id} was answered ${response.status}`);
-  return (await response.json()) as ShownDocument;
+  return (await response.json()) as FullDocumentView;
 }
 
 /** Resolves when the document's job is over, in whatever way. */
-export async function settled(account: AccountClient, id: string, attempts = 1): Promise<ShownDocument> {
+export async function settled(account: AccountClient, id: string, attempts = 1): Promise<FullDocumentView> {
   for (const until = Date.now() + 25_000; Date.now() < until; ) {
     const document = await getDocument(account, id);
     const { state = "", attempts: made = 0 } = document.job ?? {};

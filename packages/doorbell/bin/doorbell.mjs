@@ -4,13 +4,14 @@
 import { existsSync } from "node:fs";
 import { register } from "node:module";
 
-const compiled = new URL("../dist/cli/main.js", import.meta.url);
+// A checkout may hold a `dist` as well, of the last `npm pack`, which is older than its sources.
+const inCheckout = existsSync(new URL("../tsconfig.build.json", import.meta.url));
 
-if (existsSync(compiled)) {
-  await import(compiled.href);
-} else {
+if (inCheckout) {
   const { register: registerTsx } = await import("tsx/esm/api");
   registerTsx();
   register("./source-condition.mjs", import.meta.url);
   await import("../src/cli/main.ts");
+} else {
+  await import("../dist/cli/main.js");
 }

@@ -23,13 +23,14 @@ begin
     end if;
   end loop;
 
-  -- A migrator that is not a superuser must be able to become the owner; it should not inherit from it.
-  if not pg_has_role(current_user, 'doorbell_owner', 'MEMBER') then
-    if current_setting('server_version_num')::int >= 160000 then
-      execute format('grant doorbell_owner to %I with set true, inherit false', current_user);
-    else
+  -- A migrator that is not a superuser must be able to become the owner; it should not inherit from it. From 16 on, whoever
+  -- makes a role is a member of it, and may not become it until it is granted that as well.
+  if current_setting('server_version_num')::int < 160000 then
+    if not pg_has_role(current_user, 'doorbell_owner', 'MEMBER') then
       execute format('grant doorbell_owner to %I', current_user);
     end if;
+  elsif not pg_has_role(current_user, 'doorbell_owner', 'SET') then
+    execute format('grant doorbell_owner to %I with set true, inherit false', current_user);
   end if;
 
   if not exists (select from pg_namespace where nspname = 'doorbell') then

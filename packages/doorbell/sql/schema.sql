@@ -404,12 +404,12 @@ functions
   doorbell.check_job(text,integer,integer)
   doorbell.check_size(jsonb,text)
   doorbell.claim(text,text[],uuid[],text[],bigint) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
-  doorbell.claim_jobs(text,text[],uuid[],text[],bigint) set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off
   doorbell.clamp(text,text)
   doorbell.count_usage(text,text,uuid,integer,text,text,text,bigint) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.discard(text,uuid[],text,text) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
+  doorbell.drop_bells(text[],uuid[],text[],integer)
   doorbell.enqueue(text,text,jsonb,uuid,text,timestamp with time zone,text,integer,integer,text,text,bigint,text,text) security definer set search_path=pg_catalog, pg_temp grant to doorbell_producer, doorbell_web, doorbell_worker
-  doorbell.enqueue_many(jsonb) security definer set search_path=pg_catalog, pg_temp, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off grant to doorbell_producer, doorbell_web, doorbell_worker
+  doorbell.enqueue_many(json) security definer set search_path=pg_catalog, pg_temp grant to doorbell_producer, doorbell_web, doorbell_worker
   doorbell.extend(text,text[],uuid[],integer[],bigint) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.finish_effects(text[],uuid[],text[],integer[],text[],text[],jsonb[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.force_line(text)
@@ -418,9 +418,11 @@ functions
   doorbell.guard(text[],text)
   doorbell.in_doubt(text,uuid) grant to doorbell_web, doorbell_worker
   doorbell.max_attempts_cap()
+  doorbell.meet(text[])
   doorbell.new_id()
   doorbell.next_turn(doorbell.lanes,text,integer,bigint) set plan_cache_mode=force_generic_plan, enable_sort=off, enable_seqscan=off
   doorbell.open_line(text)
+  doorbell.owners_of(text[],text[],text[],uuid[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_material=off, enable_memoize=off
   doorbell.pop(text[],text[],integer) set enable_seqscan=off
   doorbell.pop_lane(doorbell.lanes,integer) set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off, enable_sort=off
   doorbell.recover_leases(text)
@@ -440,8 +442,7 @@ functions
   doorbell.suspects(text[],interval) set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off
   doorbell.sweep(text,integer,interval,interval) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take(text,integer) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
-  doorbell.take_keys(text,text[],bytea[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
-  doorbell.tick(text,text[],integer,text[],bigint,text[],uuid[],text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
+  doorbell.take_keys(text[],text[],bytea[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_material=off, enable_memoize=off
+  doorbell.tick(text,text[],integer,text[],bigint,text[],uuid[],text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.unclamp(text)
-  doorbell.weight_of(text)
   doorbell.write_logs(text[],uuid[],integer[],integer[],timestamp with time zone[],text[],text[],text[],jsonb[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker

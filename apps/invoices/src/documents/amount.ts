@@ -1,20 +1,18 @@
-/**
- * Money as decimal strings, added and compared exactly. No amount ever becomes a floating-point number. Canonical form:
- * optional minus, no leading zeros, at least two decimals ("-3.50", "0.00", "1234.5678").
- */
+// Money as decimal strings, added and compared exactly. No amount ever becomes a floating-point number. Canonical form:
+// optional minus, no leading zeros, at least two decimals ("-3.50", "0.00", "1234.5678").
 
 /** A canonical decimal string. Its currency is stated elsewhere. */
 export type Amount = string;
 
-const DECIMALS_MAX = 10;
-const DECIMAL = /^([+-]?)(?=\.?\d)(\d{0,18})(?:\.(\d{1,10}))?$/;
+const decimalsMax = 10;
+const decimalPattern = /^([+-]?)(?=\.?\d)(\d{0,18})(?:\.(\d{1,10}))?$/;
 
 /** Reads an XML decimal ("-12.5", "+7", "0012.00"). Null for everything else: no exponents, no thousands separators. */
 export function parseDecimal(text: string): Amount | null {
-  const match = DECIMAL.exec(text.trim());
+  const match = decimalPattern.exec(text.trim());
   if (match === null) return null;
   const [, sign = "", whole = "", fraction = ""] = match;
-  const units = BigInt(whole + fraction.padEnd(DECIMALS_MAX, "0"));
+  const units = BigInt(whole + fraction.padEnd(decimalsMax, "0"));
   return fromUnits(sign === "-" ? -units : units);
 }
 
@@ -32,13 +30,13 @@ export function subtractAmounts(left: Amount, right: Amount): Amount {
 
 /** `amount` times `percent` hundredths, exact up to the tenth decimal. */
 export function percentOf(amount: Amount, percent: Amount): Amount {
-  return fromUnits((toUnits(amount) * toUnits(percent)) / (100n * 10n ** BigInt(DECIMALS_MAX)));
+  return fromUnits((toUnits(amount) * toUnits(percent)) / (100n * 10n ** BigInt(decimalsMax)));
 }
 
 /** Whether two amounts differ by no more than `toleranceCents` hundredths. */
 export function amountsAgree(left: Amount, right: Amount, toleranceCents = 0): boolean {
   const gap = toUnits(left) - toUnits(right);
-  return (gap < 0n ? -gap : gap) <= BigInt(toleranceCents) * 10n ** BigInt(DECIMALS_MAX - 2);
+  return (gap < 0n ? -gap : gap) <= BigInt(toleranceCents) * 10n ** BigInt(decimalsMax - 2);
 }
 
 /** Negative, zero or positive, as for sorting. */
@@ -57,12 +55,12 @@ export function isNegative(amount: Amount): boolean {
 
 function toUnits(amount: Amount): bigint {
   const [whole = "0", fraction = ""] = absoluteAmount(amount).split(".");
-  const units = BigInt(whole + fraction.padEnd(DECIMALS_MAX, "0"));
+  const units = BigInt(whole + fraction.padEnd(decimalsMax, "0"));
   return isNegative(amount) ? -units : units;
 }
 
 function fromUnits(units: bigint): Amount {
-  const digits = (units < 0n ? -units : units).toString().padStart(DECIMALS_MAX + 1, "0");
-  const fraction = digits.slice(-DECIMALS_MAX).replace(/0+$/, "").padEnd(2, "0");
-  return `${units < 0n ? "-" : ""}${digits.slice(0, -DECIMALS_MAX)}.${fraction}`;
+  const digits = (units < 0n ? -units : units).toString().padStart(decimalsMax + 1, "0");
+  const fraction = digits.slice(-decimalsMax).replace(/0+$/, "").padEnd(2, "0");
+  return `${units < 0n ? "-" : ""}${digits.slice(0, -decimalsMax)}.${fraction}`;
 }

@@ -1,17 +1,17 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { FIELD_CHARS_MAX, fieldText, storableText } from "./clean-text.ts";
+import { describe, expect, test } from "vitest";
+import { fieldMaxChars, fieldText, storableJson, storableText } from "./clean-text.ts";
 
 describe("storableText", () => {
-  it("removes NUL, control characters, direction marks and lone surrogates", () => {
+  test("removes NUL, control characters, direction marks and lone surrogates", () => {
     expect(storableText("a\u0000b\u0007c\u202ed\ud800e\u200bf")).toBe("abcd\ufffdef");
   });
 
-  it("keeps line ends, umlauts and emoji", () => {
+  test("keeps line ends, umlauts and emoji", () => {
     expect(storableText("Zürich\n\t✉ 🐀")).toBe("Zürich\n\t✉ 🐀");
   });
 
-  it("makes any string well-formed and free of NUL", () => {
+  test("makes any string well-formed and free of NUL", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const clean = storableText(text);
@@ -22,13 +22,22 @@ describe("storableText", () => {
   });
 });
 
+describe("storableJson", () => {
+  test("mends strings wherever they are, and changes nothing else", () => {
+    expect(storableJson({ a: ["x\ud83d", 1, null], b: { c: "d\u0000" } })).toEqual({
+      a: ["x\ufffd", 1, null],
+      b: { c: "d" },
+    });
+  });
+});
+
 describe("fieldText", () => {
-  it("collapses blanks and is null for nothing", () => {
+  test("collapses blanks and is null for nothing", () => {
     expect(fieldText("  Acme \n  Ltd ")).toBe("Acme Ltd");
     expect(fieldText(" \u0000\n ")).toBeNull();
   });
 
-  it("cuts at the limit without halving a letter", () => {
-    expect(fieldText("🐀".repeat(FIELD_CHARS_MAX + 5))).toBe("🐀".repeat(FIELD_CHARS_MAX));
+  test("cuts at the limit without halving a letter", () => {
+    expect(fieldText("🐀".repeat(fieldMaxChars + 5))).toBe("🐀".repeat(fieldMaxChars));
   });
 });

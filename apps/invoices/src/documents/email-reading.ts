@@ -1,7 +1,5 @@
-/**
- * Reads an e-mail by the one attachment that is the invoice: XML before a hybrid PDF, a hybrid before a plain PDF. Two
- * of the best kind are a person's to choose from.
- */
+// Reads an e-mail by the one attachment that is the invoice: XML before a hybrid PDF, a hybrid before a plain PDF. Two
+// of the best kind are a person's to choose from.
 import { type EmailAttachment, readEmail } from "./email.ts";
 import type { ExtractionMethod } from "./extraction.ts";
 import { sniffKind } from "./kind.ts";
@@ -11,7 +9,7 @@ import { noTextLayer, type Reading, unreadable } from "./reading.ts";
 import { RejectedDocument } from "./rejection.ts";
 import { readXmlDocument } from "./xml-reading.ts";
 
-const PREFERENCE: readonly ExtractionMethod[] = ["xml", "embedded-xml", "text"];
+const methodsByPreference: readonly ExtractionMethod[] = ["xml", "embedded-xml", "text"];
 
 export async function emailReading(bytes: Uint8Array, limits: Limits): Promise<Reading> {
   const readings: Reading[] = [];
@@ -43,7 +41,7 @@ async function readAttachment({ name, bytes }: EmailAttachment, limits: Limits):
 }
 
 function pick(readings: readonly Reading[], rejections: readonly RejectedDocument[]): Reading {
-  for (const method of PREFERENCE) {
+  for (const method of methodsByPreference) {
     const [reading, rival] = readings.filter((candidate) => candidate.method === method);
     if (rival !== undefined) return unreadable("email_several_invoices", "The e-mail carries more than one invoice.");
     if (reading !== undefined) return reading;

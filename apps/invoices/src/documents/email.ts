@@ -1,8 +1,6 @@
-/**
- * Takes an e-mail apart into its attachments. The number of parts is bounded before the parser runs, depth and headers
- * by the parser itself. File names are what the sender says: shown, never used to decide anything. The body is not
- * read.
- */
+// Takes an e-mail apart into its attachments. The number of parts is bounded before the parser runs, depth and headers
+// by the parser itself. File names are what the sender says: shown, never used to decide anything. The body is not
+// read.
 import PostalMime from "postal-mime";
 import { fieldText } from "./clean-text.ts";
 import type { Limits } from "./limits.ts";
@@ -30,20 +28,17 @@ export async function readEmail(bytes: Uint8Array, limits: EmailLimits): Promise
     }));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new RejectedDocument(
-      /^Maximum /.test(message) ? "email_too_complex" : "email_unreadable",
-      message.slice(0, 200),
-    );
+    throw new RejectedDocument(/^Maximum /.test(message) ? "email_too_complex" : "email_unreadable", message);
   }
 }
 
-const BOUNDARY = /\bboundary\s*=\s*(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/gi;
+const boundaryPattern = /\bboundary\s*=\s*(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/gi;
 
 /** Counts the lines that open a part, for all boundaries that the message declares anywhere. */
 function refuseManyParts(bytes: Uint8Array, partsMax: number): void {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
   const boundaries = new Set<string>();
-  for (const [, quoted, bare = ""] of text.matchAll(BOUNDARY)) {
+  for (const [, quoted, bare = ""] of text.matchAll(boundaryPattern)) {
     boundaries.add(quoted ?? bare);
     if (boundaries.size > partsMax) throw tooManyParts(partsMax);
   }

@@ -1,8 +1,5 @@
-/**
- * The door of the document reader: bytes in, an answer out, with everything hostile kept in child processes. Touches no
- * database, no file and no network, and looks at nothing but the size of the bytes itself.
- */
-
+// The door of the document reader: bytes in, an answer out, with everything hostile kept in child processes. Touches no
+// database, no file and no network, and looks at nothing but the size of the bytes itself.
 import { ParserChildError } from "./child/parser-child.ts";
 import { ParserPool } from "./child/parser-pool.ts";
 import { type Extraction, rejectedExtraction } from "./extraction.ts";

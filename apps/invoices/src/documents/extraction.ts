@@ -1,13 +1,10 @@
-/**
- * The answer of the reader: the outcome, the reasons for it, and the invoice if one was found. It is plain JSON: it
- * crosses a process boundary, is stored, and is compared between attempts.
- */
-
+// The answer of the reader: the outcome, the reasons for it, and the invoice if one was found. It is plain JSON: it
+// crosses a process boundary, is stored, and is compared between attempts.
 import type { Invoice } from "./invoice.ts";
 import type { DocumentKind } from "./kind.ts";
 
 /** Changes with every change that can change an answer; part of the key under which results are stored. */
-export const EXTRACTOR_VERSION = "1";
+export const extractorVersion = "1";
 
 /** A stable code and one sentence for a person. */
 export interface Reason {
@@ -46,6 +43,6 @@ export function rejectedExtraction(kind: DocumentKind, reason: Reason): Extracti
     kind,
     method: "none",
     invoice: null,
-    extractorVersion: EXTRACTOR_VERSION,
+    extractorVersion: extractorVersion,
   };
 }

@@ -1,10 +1,8 @@
-/**
- * Whether the two halves of a hybrid invoice say the same: the XML is what a machine books, the page is what a person
- * sees and signs. A page that shows another number or total than the XML is a mistake or a fraud, and a person's to
- * decide.
- */
+// Whether the two halves of a hybrid invoice say the same: the XML is what a machine books, the page is what a person
+// sees and signs. A page that shows another number or total than the XML is a mistake or a fraud, and a person's to
+// decide.
 import { absoluteAmount, amountsAgree } from "./amount.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, review } from "./finding.ts";
 import type { Invoice } from "./invoice.ts";
 import { type Line, lineText } from "./pdf/layout.ts";
 import { findAmounts } from "./text/amounts.ts";
@@ -12,14 +10,14 @@ import { findAmounts } from "./text/amounts.ts";
 /** Findings about an invoice from embedded XML, given the text of the pages around it. */
 export function checkHybrid(invoice: Invoice, lines: readonly Line[]): readonly Finding[] {
   if (lines.length === 0) {
-    return [finding("hybrid_page_unreadable", "The page has no text, so it cannot be compared with the embedded XML.")];
+    return [review("hybrid_page_unreadable", "The page has no text, so it cannot be compared with the embedded XML.")];
   }
   const missing = [
     ...(showsNumber(invoice.number, lines) ? [] : [`number ${invoice.number}`]),
     ...(showsTotal(invoice.total, lines) ? [] : [`total ${invoice.total}`]),
   ];
   if (missing.length === 0) return [];
-  return [finding("hybrid_mismatch", `The page does not show what the embedded XML states: ${missing.join(", ")}.`)];
+  return [review("hybrid_mismatch", `The page does not show what the embedded XML states: ${missing.join(", ")}.`)];
 }
 
 function showsNumber(number: string | null, lines: readonly Line[]): boolean {
@@ -31,12 +29,12 @@ function containsWhole(text: string, wanted: string): boolean {
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
     const before = text.charAt(at - 1);
     const after = text.charAt(at + wanted.length);
-    if (!NUMBER_GOES_ON.test(before) && !NUMBER_GOES_ON.test(after)) return true;
+    if (!numberGoesOn.test(before) && !numberGoesOn.test(after)) return true;
   }
   return false;
 }
 
-const NUMBER_GOES_ON = /[\p{L}\d/_-]/u;
+const numberGoesOn = /[\p{L}\d/_-]/u;
 
 /** In absolute terms: the page of a credit note shows a minus where the XML, by its type code, needs none. */
 function showsTotal(total: string | null, lines: readonly Line[]): boolean {
@@ -46,8 +44,4 @@ function showsTotal(total: string | null, lines: readonly Line[]): boolean {
       findAmounts(cell.text).some(({ value }) => amountsAgree(absoluteAmount(value), absoluteAmount(total))),
     ),
   );
-}
-
-function finding(code: string, message: string): Finding {
-  return { severity: "review", code, message };
 }

@@ -1,7 +1,5 @@
-/**
- * What is read from a document, whichever way it was read: one shape for XML and for text. A field that was not found
- * is null, never a guess and never an empty string. Every field that was found says where.
- */
+// What is read from a document, whichever way it was read: one shape for XML and for text. A field that was not found
+// is null, never a guess and never an empty string. Every field that was found says where.
 import type { Amount } from "./amount.ts";
 
 /** How sure a reader of text is: `high` means named by a label and without a rival. XML fields have no such doubt. */

@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sniffKind } from "./kind.ts";
 
 const text = (value: string) => new TextEncoder().encode(value);
 
 describe("sniffKind", () => {
-  it.each([
+  test.each([
     ["nothing", "", "empty"],
     ["a PDF", "%PDF-1.7\n%âãÏÓ\n", "pdf"],
     ["a PDF behind junk", `${" ".repeat(500)}%PDF-1.4`, "pdf"],
@@ -25,16 +25,16 @@ describe("sniffKind", () => {
     expect(await sniffKind(text(content))).toBe(kind);
   });
 
-  it("tells images and UTF-16 by their first bytes", async () => {
+  test("tells images and UTF-16 by their first bytes", async () => {
     expect(await sniffKind(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0, 1))).toBe("image");
     expect(await sniffKind(new Uint8Array(Buffer.from("\ufeff<Invoice/>", "utf16le")))).toBe("xml");
   });
 
-  it("does not know gzip", async () => {
+  test("does not know gzip", async () => {
     expect(await sniffKind(gzipSync("x"))).toBe("unknown");
   });
 
-  it("answers for any bytes", async () => {
+  test("answers for any bytes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
         expect(typeof (await sniffKind(bytes))).toBe("string");

@@ -1,43 +1,41 @@
-/**
- * What a file is, by its bytes alone: names and declared media types lie. Nothing is decoded or inflated here, and only
- * the head of the file is looked at.
- */
+// What a file is, by its bytes alone: names and declared media types lie. Nothing is decoded or inflated here, and only
+// the head of the file is looked at.
 import { fileTypeFromBuffer } from "file-type";
 
 export type DocumentKind = "pdf" | "xml" | "email" | "image" | "zip" | "html" | "unknown" | "empty";
 
-const HEAD_BYTES = 4096;
+const headBytes = 4096;
 /** Readers of PDF accept junk in front of the header, within the first kilobyte. */
-const PDF_HEADER_WITHIN_BYTES = 1024;
+const pdfHeaderWithinBytes = 1024;
 
-const UTF16_LE_MARK = [0xff, 0xfe];
-const UTF16_BE_MARK = [0xfe, 0xff];
+const utf16LeMark = [0xff, 0xfe];
+const utf16BeMark = [0xfe, 0xff];
 
-const HTML = /^\s*(?:<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
-const XML = /^\s*(?:<\?xml\b|<!--|<!DOCTYPE\b|<[A-Za-z_][\w.-]*(?::[\w.-]+)?(?=[\s>/]))/;
+const htmlStart = /^\s*(?:<!--[\s\S]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
+const xmlStart = /^\s*(?:<\?xml\b|<!--|<!DOCTYPE\b|<[A-Za-z_][\w.-]*(?::[\w.-]+)?(?=[\s>/]))/;
 /** Two header lines of which one is known: prose with a colon in its first line is not a mail. */
-const MAIL_HEADERS = [
+const mailHeaders = [
   "from|to|cc|subject|date|received|return-path|delivered-to|message-id|mime-version|content-type",
   "x-[\\w-]+|dkim-signature|authentication-results",
 ];
-const MAIL_HEADER = new RegExp(`^(?:${MAIL_HEADERS.join("|")}):`, "im");
-const HEADER_BLOCK = /^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2}/;
+const mailHeader = new RegExp(`^(?:${mailHeaders.join("|")}):`, "im");
+const headerBlock = /^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2}/;
 
 /** Tells the kind of a document. Total: whatever the bytes, it answers and does not throw. */
 export async function sniffKind(bytes: Uint8Array): Promise<DocumentKind> {
   if (bytes.byteLength === 0) return "empty";
-  const head = bytes.subarray(0, HEAD_BYTES);
-  if (indexOfAscii(head.subarray(0, PDF_HEADER_WITHIN_BYTES), "%PDF-") >= 0) return "pdf";
+  const head = bytes.subarray(0, headBytes);
+  if (indexOfAscii(head.subarray(0, pdfHeaderWithinBytes), "%PDF-") >= 0) return "pdf";
 
   const mime = await binaryMime(head);
   if (mime.startsWith("image/") && mime !== "image/svg+xml") return "image";
   if (mime === "application/zip" || mime.includes("openxmlformats") || mime.includes("opendocument")) return "zip";
 
   const text = headText(head);
-  if (HTML.test(text)) return "html";
-  if (XML.test(text)) return "xml";
+  if (htmlStart.test(text)) return "html";
+  if (xmlStart.test(text)) return "xml";
   const lines = text.replace(/\r\n?/g, "\n").replace(/^\n+/, "");
-  if (HEADER_BLOCK.test(lines) && MAIL_HEADER.test(lines)) return "email";
+  if (headerBlock.test(lines) && mailHeader.test(lines)) return "email";
   return "unknown";
 }
 
@@ -51,8 +49,8 @@ async function binaryMime(head: Uint8Array): Promise<string> {
 }
 
 function headText(head: Uint8Array): string {
-  if (startsWith(head, UTF16_LE_MARK)) return new TextDecoder("utf-16le").decode(head);
-  if (startsWith(head, UTF16_BE_MARK)) return new TextDecoder("utf-16be").decode(head);
+  if (startsWith(head, utf16LeMark)) return new TextDecoder("utf-16le").decode(head);
+  if (startsWith(head, utf16BeMark)) return new TextDecoder("utf-16be").decode(head);
   return new TextDecoder("utf-8").decode(head);
 }
 

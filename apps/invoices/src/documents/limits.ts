@@ -1,8 +1,6 @@
-/**
- * What one document may cost: every bound of the reader in one place, with its unit and its reason. The parent holds
- * time and bytes received, the child's watchdog holds memory, the readers hold the rest; all of them measure what is
- * produced, never what the document claims to be.
- */
+// What one document may cost: every bound of the reader in one place, with its unit and its reason. The parent holds
+// time and bytes received, the child's watchdog holds memory, the readers hold the rest; all of them measure what is
+// produced, never what the document claims to be.
 
 /** The bounds for one document. Numbers are inclusive: a document at the bound is still read. */
 export interface Limits {
@@ -37,7 +35,7 @@ export interface Limits {
 }
 
 /** The bounds in force unless the caller narrows or widens them. */
-export const DEFAULT_LIMITS: Limits = {
+export const defaultLimits: Limits = {
   timeMs: 30_000,
   heapMegabytes: 256,
   rssMegabytes: 512,
@@ -56,5 +54,5 @@ export const DEFAULT_LIMITS: Limits = {
 
 /** Fills the gaps of a partial set of limits from the defaults. */
 export function resolveLimits(limits: Partial<Limits> = {}): Limits {
-  return { ...DEFAULT_LIMITS, ...limits };
+  return { ...defaultLimits, ...limits };
 }

@@ -1,8 +1,6 @@
-/**
- * Reads a PDF: the embedded XML if there is one, compared with the page; else the text of the page; else it is a
- * picture.
- */
-import type { Finding } from "./finding.ts";
+// Reads a PDF: the embedded XML if there is one, compared with the page; else the text of the page; else it is a
+// picture.
+import { type Finding, review } from "./finding.ts";
 import { checkHybrid } from "./hybrid.ts";
 import type { Invoice } from "./invoice.ts";
 import { sniffKind } from "./kind.ts";
@@ -16,9 +14,9 @@ import { readXml } from "./xml/read.ts";
 import { encodingFindings } from "./xml-reading.ts";
 
 /** The names that Factur-X, ZUGFeRD 1.0 and 2.x and XRechnung give to the one attachment that is the invoice. */
-const STANDARD_NAME = /^(?:factur-x|zugferd-invoice|xrechnung)\.xml$/i;
+const standardName = /^(?:factur-x|zugferd-invoice|xrechnung)\.xml$/i;
 /** Fewer letters than this are a stamp on a picture, not the text of an invoice. */
-const TEXT_CHARS_MIN = 40;
+const textMinChars = 40;
 
 export async function readPdfDocument(bytes: Uint8Array, limits: Limits): Promise<Reading> {
   const content = await readPdf(bytes, limits);
@@ -27,7 +25,7 @@ export async function readPdfDocument(bytes: Uint8Array, limits: Limits): Promis
   if (invoice !== undefined) {
     const findings = [
       ...embedded.findings,
-      ...(rival === undefined ? [] : [SEVERAL]),
+      ...(rival === undefined ? [] : [severalInvoices]),
       ...checkHybrid(invoice, content.lines),
     ];
     return { method: "embedded-xml", invoice, findings };
@@ -36,11 +34,7 @@ export async function readPdfDocument(bytes: Uint8Array, limits: Limits): Promis
   return { ...printed, findings: [...embedded.findings, ...printed.findings] };
 }
 
-const SEVERAL: Finding = {
-  severity: "review",
-  code: "embedded_xml_several",
-  message: "The PDF carries more than one XML invoice.",
-};
+const severalInvoices = review("embedded_xml_several", "The PDF carries more than one XML invoice.");
 
 interface Embedded {
   readonly invoices: readonly Invoice[];
@@ -49,7 +43,7 @@ interface Embedded {
 
 /** Attachments under a standard name come first; any other XML counts only where there is none of those. */
 async function embeddedInvoices(attachments: readonly PdfAttachment[], limits: Limits): Promise<Embedded> {
-  const standard = attachments.filter(({ name }) => STANDARD_NAME.test(name));
+  const standard = attachments.filter(({ name }) => standardName.test(name));
   const invoices: Invoice[] = [];
   const findings: Finding[] = [];
   for (const { name, bytes } of standard.length > 0 ? standard : attachments) {
@@ -61,7 +55,7 @@ async function embeddedInvoices(attachments: readonly PdfAttachment[], limits: L
       findings.push(...encodingFindings(reading.encodingCertain));
     } catch (error) {
       if (!(error instanceof RejectedDocument)) throw error;
-      findings.push({ severity: "review", code: "embedded_xml_unreadable", message: `${name}: ${error.message}` });
+      findings.push(review("embedded_xml_unreadable", `${name}: ${error.message}`));
     }
   }
   return { invoices, findings };
@@ -69,13 +63,12 @@ async function embeddedInvoices(attachments: readonly PdfAttachment[], limits: L
 
 function readPrinted({ lines, readWhole }: PdfContent): Reading {
   const letters = lines.reduce((sum, line) => sum + lineText(line).replace(/\s/g, "").length, 0);
-  if (letters < TEXT_CHARS_MIN) return noTextLayer();
+  if (letters < textMinChars) return noTextLayer();
   const { invoice, findings } = readTextFields(lines);
-  return { method: "text", invoice, findings: readWhole ? findings : [...findings, PAGES_UNREAD] };
+  return { method: "text", invoice, findings: readWhole ? findings : [...findings, pagesUnread] };
 }
 
-const PAGES_UNREAD: Finding = {
-  severity: "review",
-  code: "pages_unread",
-  message: "The document has more pages than were read, so that its totals may be elsewhere.",
-};
+const pagesUnread = review(
+  "pages_unread",
+  "The document has more pages than were read, so that its totals may be elsewhere.",
+);

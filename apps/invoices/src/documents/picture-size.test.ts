@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { refuseOversizedImage, refuseOversizedPdfPictures } from "./picture-size.ts";
 
-const MEGABYTE = 1024 * 1024;
+const megabyte = 1024 * 1024;
 
 function png(width: number, height: number): Uint8Array {
   const header = Buffer.alloc(33);
@@ -27,17 +27,17 @@ function jbig2(width: number, height: number): Uint8Array {
 }
 
 describe("refuseOversizedImage", () => {
-  it("refuses by the size that the header declares", () => {
-    expect(() => refuseOversizedImage(png(30_000, 30_000), 160 * MEGABYTE)).toThrow("30000 x 30000");
-    expect(() => refuseOversizedImage(jpeg(20_000, 20_000), 160 * MEGABYTE)).toThrow("20000 x 20000");
+  test("refuses by the size that the header declares", () => {
+    expect(() => refuseOversizedImage(png(30_000, 30_000), 160 * megabyte)).toThrow("30000 x 30000");
+    expect(() => refuseOversizedImage(jpeg(20_000, 20_000), 160 * megabyte)).toThrow("20000 x 20000");
   });
 
-  it("lets ordinary pictures through", () => {
-    refuseOversizedImage(png(2480, 3508), 160 * MEGABYTE);
-    refuseOversizedImage(jpeg(2480, 3508), 160 * MEGABYTE);
+  test("lets ordinary pictures through", () => {
+    refuseOversizedImage(png(2480, 3508), 160 * megabyte);
+    refuseOversizedImage(jpeg(2480, 3508), 160 * megabyte);
   });
 
-  it("has nothing to say about headers that are cut off", () => {
+  test("has nothing to say about headers that are cut off", () => {
     refuseOversizedImage(png(30_000, 30_000).subarray(0, 20), 1);
     refuseOversizedImage(jpeg(30_000, 30_000).subarray(0, 24), 1);
     refuseOversizedImage(new Uint8Array(0), 1);
@@ -47,31 +47,31 @@ describe("refuseOversizedImage", () => {
 describe("refuseOversizedPdfPictures", () => {
   const dictionary = (entries: string) => Buffer.from(`1 0 obj << /Type /XObject ${entries} >>\nstream\n`);
 
-  it("refuses an image dictionary that declares too much, in whatever order", () => {
+  test("refuses an image dictionary that declares too much, in whatever order", () => {
     const before = dictionary("/Width 60000 /Height 60000 /BitsPerComponent 8 /Subtype /Image");
     const after = dictionary("/Subtype/Image/Height 60000/BitsPerComponent 8/Width 60000");
-    expect(() => refuseOversizedPdfPictures(before, 160 * MEGABYTE)).toThrow("60000 x 60000");
-    expect(() => refuseOversizedPdfPictures(after, 160 * MEGABYTE)).toThrow("60000 x 60000");
+    expect(() => refuseOversizedPdfPictures(before, 160 * megabyte)).toThrow("60000 x 60000");
+    expect(() => refuseOversizedPdfPictures(after, 160 * megabyte)).toThrow("60000 x 60000");
   });
 
-  it("lets a black-and-white scan of A3 at 600 dpi through, where colour would be too much", () => {
+  test("lets a black-and-white scan of A3 at 600 dpi through, where colour would be too much", () => {
     refuseOversizedPdfPictures(
       dictionary("/Subtype /Image /Width 7016 /Height 9921 /BitsPerComponent 1"),
-      100 * MEGABYTE,
+      100 * megabyte,
     );
   });
 
-  it("counts the components of the colour space that is named", () => {
+  test("counts the components of the colour space that is named", () => {
     const scan = (colourSpace: string) =>
       dictionary(`/Subtype /Image /Width 8000 /Height 8000 /BitsPerComponent 8 /ColorSpace ${colourSpace}`);
-    refuseOversizedPdfPictures(scan("/DeviceGray"), 64 * MEGABYTE);
-    refuseOversizedPdfPictures(scan("/DeviceRGB"), 192 * MEGABYTE);
-    expect(() => refuseOversizedPdfPictures(scan("/DeviceRGB"), 180 * MEGABYTE)).toThrow("8000 x 8000");
-    expect(() => refuseOversizedPdfPictures(scan("/DeviceCMYK"), 192 * MEGABYTE)).toThrow("8000 x 8000");
+    refuseOversizedPdfPictures(scan("/DeviceGray"), 64 * megabyte);
+    refuseOversizedPdfPictures(scan("/DeviceRGB"), 192 * megabyte);
+    expect(() => refuseOversizedPdfPictures(scan("/DeviceRGB"), 180 * megabyte)).toThrow("8000 x 8000");
+    expect(() => refuseOversizedPdfPictures(scan("/DeviceCMYK"), 192 * megabyte)).toThrow("8000 x 8000");
   });
 
-  it("refuses a JBIG2 stream by its page segment, but not a striped one of unknown height", () => {
-    expect(() => refuseOversizedPdfPictures(jbig2(100_000, 100_000), 160 * MEGABYTE)).toThrow("100000 x 100000");
-    refuseOversizedPdfPictures(jbig2(5000, 0xffff_ffff), 160 * MEGABYTE);
+  test("refuses a JBIG2 stream by its page segment, but not a striped one of unknown height", () => {
+    expect(() => refuseOversizedPdfPictures(jbig2(100_000, 100_000), 160 * megabyte)).toThrow("100000 x 100000");
+    refuseOversizedPdfPictures(jbig2(5000, 0xffff_ffff), 160 * megabyte);
   });
 });

@@ -1,8 +1,6 @@
-/**
- * How large pictures would be once decoded, by the size that they declare: PNG and JPEG headers, the image dictionaries
- * and JBIG2 pages inside a PDF. Nothing is decoded here; that is the point. Picture bombs are a few kilobytes that
- * claim gigabytes.
- */
+// How large pictures would be once decoded, by the size that they declare: PNG and JPEG headers, the image dictionaries
+// and JBIG2 pages inside a PDF. Nothing is decoded here; that is the point. Picture bombs are a few kilobytes that
+// claim gigabytes.
 import { RejectedDocument } from "./rejection.ts";
 
 interface PictureSize {
@@ -31,12 +29,12 @@ function refuseOversized(size: PictureSize, bytesMax: number): void {
   }
 }
 
-const RGBA_BITS = 32;
+const rgbaBits = 32;
 
 function pngSize(file: Buffer): PictureSize | null {
   const hasHeader =
     file.length >= 24 && file.toString("latin1", 1, 4) === "PNG" && file.toString("latin1", 12, 16) === "IHDR";
-  return hasHeader ? { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bitsPerPixel: RGBA_BITS } : null;
+  return hasHeader ? { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bitsPerPixel: rgbaBits } : null;
 }
 
 /** Walks the JPEG segments to the frame header, which is the first one that states a size. */
@@ -47,7 +45,7 @@ function jpegSize(file: Buffer): PictureSize | null {
     const marker = file.readUInt8(offset + 1);
     const isFrameHeader = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
     if (isFrameHeader) {
-      return { height: file.readUInt16BE(offset + 5), width: file.readUInt16BE(offset + 7), bitsPerPixel: RGBA_BITS };
+      return { height: file.readUInt16BE(offset + 5), width: file.readUInt16BE(offset + 7), bitsPerPixel: rgbaBits };
     }
     offset += 2 + file.readUInt16BE(offset + 2);
   }
@@ -55,12 +53,12 @@ function jpegSize(file: Buffer): PictureSize | null {
 }
 
 /** How far around `/Subtype /Image` the rest of its dictionary is looked for. */
-const DICTIONARY_REACH_BYTES = 1024;
+const dictionaryReachBytes = 1024;
 
 function* pdfImageSizes(file: Buffer): Generator<PictureSize> {
   for (let at = file.indexOf("/Image"); at >= 0; at = file.indexOf("/Image", at + 1)) {
-    const before = file.toString("latin1", Math.max(0, at - DICTIONARY_REACH_BYTES), at);
-    const after = file.toString("latin1", at, at + DICTIONARY_REACH_BYTES);
+    const before = file.toString("latin1", Math.max(0, at - dictionaryReachBytes), at);
+    const after = file.toString("latin1", at, at + dictionaryReachBytes);
     const dictionary = before.slice(Math.max(0, before.lastIndexOf(" obj"))) + after.slice(0, endOf(after, "stream"));
     const width = /\/Width\s+(\d{1,9})(?!\s+\d+\s+R)/.exec(dictionary)?.[1];
     const height = /\/Height\s+(\d{1,9})(?!\s+\d+\s+R)/.exec(dictionary)?.[1];
@@ -78,22 +76,22 @@ function bitsPerPixel(dictionary: string): number {
   return bits * (/\/DeviceRGB\b/.test(dictionary) ? 3 : 4);
 }
 
-const JBIG2_PAGE_INFORMATION = 48;
+const jbig2PageInformation = 48;
 /** What a striped page, which is legitimate, states in place of its height. */
-const JBIG2_HEIGHT_UNKNOWN = 0xffff_ffff;
+const jbig2HeightUnknown = 0xffff_ffff;
 
 /** A JBIG2 stream opens with a segment of type "page information", which states the size of the bitmap. */
 function* jbig2Sizes(file: Buffer): Generator<PictureSize> {
   for (let at = file.indexOf("/JBIG2Decode"); at >= 0; at = file.indexOf("/JBIG2Decode", at + 1)) {
     const stream = file.indexOf("stream", at);
-    if (stream < 0 || stream - at > DICTIONARY_REACH_BYTES) continue;
+    if (stream < 0 || stream - at > dictionaryReachBytes) continue;
     const lineEnd = file[stream + 6] === 0x0d ? 2 : 1;
     const segment = stream + 6 + lineEnd;
     if (segment + 19 > file.length) continue;
     const segmentType = file.readUInt8(segment + 4) & 0x3f;
-    if (segmentType !== JBIG2_PAGE_INFORMATION) continue;
+    if (segmentType !== jbig2PageInformation) continue;
     const height = file.readUInt32BE(segment + 15);
-    if (height === JBIG2_HEIGHT_UNKNOWN) continue;
+    if (height === jbig2HeightUnknown) continue;
     yield { width: file.readUInt32BE(segment + 11), height, bitsPerPixel: 1 };
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makeBill } from "../../samples/bill.ts";
 import { ciiXml } from "../../samples/cii-xml.ts";
 import { emailMessage } from "../../samples/email-message.ts";
@@ -6,11 +6,11 @@ import { hybridPdf } from "../../samples/hybrid-pdf.ts";
 import { makeSamples, type Sample } from "../../samples/make-samples.ts";
 import { drawBill, newPdf, savePdf, textPdf } from "../../samples/text-pdf.ts";
 import { ublXml } from "../../samples/ubl-xml.ts";
-import { DEFAULT_LIMITS, type Limits, resolveLimits } from "./limits.ts";
+import { defaultLimits, type Limits, resolveLimits } from "./limits.ts";
 import { readDocument } from "./read-document.ts";
 
-const TODAY = "2026-12-01";
-const read = (bytes: Uint8Array, limits: Partial<Limits> = {}) => readDocument(bytes, resolveLimits(limits), TODAY);
+const today = "2026-12-01";
+const read = (bytes: Uint8Array, limits: Partial<Limits> = {}) => readDocument(bytes, resolveLimits(limits), today);
 const codesOf = (extraction: Awaited<ReturnType<typeof read>>) => extraction.reasons.map((reason) => reason.code);
 
 const bill = makeBill("acme", 1);
@@ -19,7 +19,7 @@ const otherBill = makeBill("acme", 2);
 describe("the samples", async () => {
   const samples = await makeSamples();
 
-  it.each(samples.map((sample): [string, Sample] => [`${sample.tenant}/${sample.name}`, sample]))(
+  test.each(samples.map((sample): [string, Sample] => [`${sample.account}/${sample.name}`, sample]))(
     "%s ends as it should",
     async (_, { bytes, expected }) => {
       const extraction = await read(bytes);
@@ -39,7 +39,7 @@ describe("a hybrid PDF", () => {
     return savePdf(document);
   }
 
-  it("is reviewed when page and XML differ, with the fields of the XML", async () => {
+  test("is reviewed when page and XML differ, with the fields of the XML", async () => {
     const extraction = await read(await pdfWith({ "factur-x.xml": ciiXml(otherBill) }));
     expect(extraction).toMatchObject({
       outcome: "needs_review",
@@ -49,7 +49,7 @@ describe("a hybrid PDF", () => {
     expect(codesOf(extraction)).toEqual(["hybrid_mismatch"]);
   });
 
-  it("is read by an invoice under any name, but a standard name comes first", async () => {
+  test("is read by an invoice under any name, but a standard name comes first", async () => {
     expect(await read(await pdfWith({ "UBL-Invoice-2.1.xml": ublXml(bill) }))).toMatchObject({
       outcome: "accepted",
       invoice: { syntax: "ubl", provenance: { number: { attachment: "UBL-Invoice-2.1.xml" } } },
@@ -62,12 +62,12 @@ describe("a hybrid PDF", () => {
     });
   });
 
-  it("is reviewed when it carries two invoices", async () => {
+  test("is reviewed when it carries two invoices", async () => {
     const extraction = await read(await pdfWith({ "a.xml": ublXml(bill), "b.xml": ciiXml(bill) }));
     expect(codesOf(extraction)).toEqual(["embedded_xml_several"]);
   });
 
-  it("is read by its page, for review, when its XML is broken or unsafe", async () => {
+  test("is read by its page, for review, when its XML is broken or unsafe", async () => {
     for (const xml of ["<CrossIndustryInvoice>", "<!DOCTYPE a><CrossIndustryInvoice/>"]) {
       const extraction = await read(await pdfWith({ "factur-x.xml": new TextEncoder().encode(xml) }));
       expect(extraction).toMatchObject({ outcome: "needs_review", method: "text", invoice: { number: bill.number } });
@@ -75,14 +75,14 @@ describe("a hybrid PDF", () => {
     }
   });
 
-  it("is read by its page when what is attached is no invoice", async () => {
+  test("is read by its page when what is attached is no invoice", async () => {
     const notes = new TextEncoder().encode("<?xml version='1.0'?><notes/>");
     expect(await read(await pdfWith({ "notes.xml": notes }))).toMatchObject({ outcome: "accepted", method: "text" });
   });
 });
 
 describe("a PDF with text", () => {
-  it("is never accepted when pages were left unread", async () => {
+  test("is never accepted when pages were left unread", async () => {
     const document = await newPdf();
     await drawBill(document, bill, "beside");
     document.addPage();
@@ -100,7 +100,7 @@ describe("an e-mail", () => {
     );
   };
 
-  it("is read by attached XML before a PDF", async () => {
+  test("is read by attached XML before a PDF", async () => {
     const extraction = await read(withXmlToo(await textPdf(otherBill, "beside"), ublXml(bill)));
     expect(extraction).toMatchObject({
       outcome: "accepted",
@@ -110,25 +110,25 @@ describe("an e-mail", () => {
     });
   });
 
-  it("is reviewed when it carries two invoices of the same kind", async () => {
+  test("is reviewed when it carries two invoices of the same kind", async () => {
     const twice = withXmlToo(ublXml(bill), ublXml(otherBill));
     expect(codesOf(await read(twice))).toEqual(["email_several_invoices"]);
   });
 
-  it("is rejected for what its only attachment is rejected for", async () => {
+  test("is rejected for what its only attachment is rejected for", async () => {
     const extraction = await read(emailMessage(bill, new TextEncoder().encode("%PDF-1.4 nonsense")));
     expect(extraction).toMatchObject({ outcome: "rejected", kind: "email" });
     expect(codesOf(extraction)).toEqual(["pdf_corrupt"]);
   });
 
-  it("is reviewed when nothing in it could be an invoice", async () => {
+  test("is reviewed when nothing in it could be an invoice", async () => {
     const extraction = await read(emailMessage(bill, new TextEncoder().encode("BEGIN:VCARD")));
     expect(codesOf(extraction)).toEqual(["email_no_invoice"]);
   });
 });
 
 describe("anything else", () => {
-  it("gets a code and a sentence, and is plain JSON", async () => {
+  test("gets a code and a sentence, and is plain JSON", async () => {
     const extraction = await read(new TextEncoder().encode("<html><body>Sign in"));
     expect(extraction).toEqual({
       outcome: "rejected",
@@ -144,21 +144,37 @@ describe("anything else", () => {
     expect(JSON.parse(JSON.stringify(extraction))).toEqual(extraction);
   });
 
-  it("is reviewed as an invoice in a foreign syntax", async () => {
+  test("is reviewed as an invoice in a foreign syntax", async () => {
     const xml = new TextEncoder().encode("<p:FatturaElettronica xmlns:p='x'><a/></p:FatturaElettronica>");
     expect(codesOf(await read(xml))).toEqual(["unsupported_syntax"]);
   });
 
-  it("keeps only so many rows, after all have been checked", async () => {
+  test("keeps only so many rows, after all have been checked", async () => {
     const line = bill.lines[0];
     if (line === undefined) throw new Error("the bill has no lines");
     const long = { ...bill, lines: Array.from({ length: 300 }, () => ({ ...line, quantity: 1 })) };
-    const extraction = await read(ciiXml(long), DEFAULT_LIMITS);
+    const extraction = await read(ciiXml(long), defaultLimits);
     expect(extraction.outcome).toBe("accepted");
     expect(extraction.invoice?.lines).toHaveLength(200);
   });
 
-  it("gives the same answer twice", async () => {
+  test("can be stored, also where a long value was cut in the middle of a letter", async () => {
+    const rats = "🐀".repeat(40);
+    const xml = new TextDecoder().decode(ublXml({ ...bill, seller: { ...bill.seller, iban: `DE89x${rats}` } }));
+    const { warnings } = await read(new TextEncoder().encode(xml));
+    expect(warnings).toMatchObject([{ code: "iban_invalid", message: expect.stringContaining("🐀\ufffd") }]);
+  });
+
+  test("keeps only so many reasons, where every row has one", async () => {
+    const row = "<cac:TaxSubtotal><cbc:TaxableAmount>100</cbc:TaxableAmount><cbc:TaxAmount>1</cbc:TaxAmount>";
+    const wrong = `${row}<cac:TaxCategory><cbc:Percent>20</cbc:Percent></cac:TaxCategory></cac:TaxSubtotal>`;
+    const xml = new TextDecoder().decode(ublXml(bill)).replace("</cac:TaxTotal>", `${wrong.repeat(5000)}$&`);
+    const { outcome, reasons } = await read(new TextEncoder().encode(xml));
+    expect(outcome).toBe("needs_review");
+    expect(reasons).toHaveLength(50);
+  });
+
+  test("gives the same answer twice", async () => {
     const bytes = await hybridPdf(bill);
     expect(await read(bytes)).toEqual(await read(bytes));
   });

@@ -1,9 +1,7 @@
-/**
- * What a reader of one kind of document brings home: an invoice, perhaps, and what it already knows to be doubtful.
- * Whether that is enough is decided elsewhere.
- */
+// What a reader of one kind of document brings home: an invoice, perhaps, and what it already knows to be doubtful.
+// Whether that is enough is decided elsewhere.
 import type { ExtractionMethod } from "./extraction.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, review } from "./finding.ts";
 import type { Invoice } from "./invoice.ts";
 
 /** A reading without an invoice carries at least one finding that says why. */
@@ -15,7 +13,7 @@ export interface Reading {
 
 /** A reading of nothing, for a person to look at. */
 export function unreadable(code: string, message: string): Reading {
-  return { method: "none", invoice: null, findings: [{ severity: "review", code, message }] };
+  return { method: "none", invoice: null, findings: [review(code, message)] };
 }
 
 /**

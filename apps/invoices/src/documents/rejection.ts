@@ -1,10 +1,9 @@
-/**
- * Why a document is refused for good: a closed set of codes, each with the sentence that a person reads. A rejection is
- * the document's own fault and final. It must never be used for a fault of ours or of the machine: those are thrown as
- * ordinary errors and tried again.
- */
+// Why a document is refused for good: a closed set of codes, each with the sentence that a person reads. A rejection is
+// the document's own fault and final. It must never be used for a fault of ours or of the machine: those are thrown as
+// ordinary errors and tried again.
+import { fieldText } from "./clean-text.ts";
 
-const SENTENCES = {
+const sentences = {
   empty_file: "The file is empty.",
   input_too_large: "The file is larger than the reader accepts.",
   unsupported_type: "The file is not a kind of document that can hold an invoice.",
@@ -23,9 +22,9 @@ const SENTENCES = {
 } as const;
 
 /** The stable codes of a refusal; stored with the document and shown to its sender. */
-export type RejectionCode = keyof typeof SENTENCES;
+export type RejectionCode = keyof typeof sentences;
 
-export const REJECTION_CODES = Object.keys(SENTENCES) as readonly RejectionCode[];
+export const rejectionCodes = Object.keys(sentences) as readonly RejectionCode[];
 
 /** Thrown anywhere inside the reader when the document itself is at fault. */
 export class RejectedDocument extends Error {
@@ -39,7 +38,8 @@ export class RejectedDocument extends Error {
   }
 }
 
-/** The sentence for a code, and what was found if that is known. */
-export function rejectionSentence(code: RejectionCode, detail?: string): string {
-  return detail === undefined ? SENTENCES[code] : `${SENTENCES[code]} (${detail})`;
+/** The sentence for a code, and what was found if that is known; a detail may well quote the document. */
+export function rejectionSentence(code: RejectionCode, detail = ""): string {
+  const found = fieldText(detail);
+  return found === null ? sentences[code] : `${sentences[code]} (${found})`;
 }

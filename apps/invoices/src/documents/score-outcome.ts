@@ -1,18 +1,16 @@
-/**
- * Reads the outcomes that a manifest allows, which are written in prose ("permanent: pdf_corrupt, or needs_review"),
- * and says whether a result is one of them. Prose that names no outcome known here holds for nothing: a score must not
- * rise by being misunderstood.
- */
-import { REJECTION_CODES, type RejectionCode } from "./rejection.ts";
+// Reads the outcomes that a manifest allows, which are written in prose ("permanent: pdf_corrupt, or needs_review"),
+// and says whether a result is one of them. Prose that names no outcome known here holds for nothing: a score must not
+// rise by being misunderstood.
+import { type RejectionCode, rejectionCodes } from "./rejection.ts";
 import type { DocumentResult } from "./score.ts";
 
 type Test = (result: DocumentResult) => boolean;
 
 /** However it ends, it ends by then. */
-const HOSTILE_MS_MAX = 60_000;
+const hostileMaxMs = 60_000;
 
 /** The refusals that come from a bound rather than from a fault of format. */
-const RESOURCE_CODES: ReadonlySet<string> = new Set<RejectionCode>([
+const resourceCodes: ReadonlySet<string> = new Set<RejectionCode>([
   "limit_time",
   "limit_memory",
   "limit_output",
@@ -32,19 +30,19 @@ export function outcomeProblems(prose: string, result: DocumentResult): readonly
   }
   if (result.outcome !== "accepted" && result.reasons.length === 0) problems.push("it ended without a reason");
   if (JSON.stringify(result).includes("\\u0000")) problems.push("it kept a NUL character");
-  if ((result.elapsedMs ?? 0) > HOSTILE_MS_MAX) problems.push(`it took ${result.elapsedMs} ms`);
+  if ((result.elapsedMs ?? 0) > hostileMaxMs) problems.push(`it took ${result.elapsedMs} ms`);
   return problems;
 }
 
 /** Every alternative that the prose names. */
 function allowedBy(prose: string): readonly Test[] {
   const tests: Test[] = [];
-  for (const code of REJECTION_CODES) {
+  for (const code of rejectionCodes) {
     if (prose.includes(code)) tests.push((result) => isRejected(result) && hasReason(result, code));
   }
   if (/\bpermanent or\b/.test(prose)) tests.push(isRejected);
   if (/resource_limit|\btimeout\b/.test(prose)) {
-    tests.push((result) => isRejected(result) && result.reasons.some((reason) => RESOURCE_CODES.has(reason.code)));
+    tests.push((result) => isRejected(result) && result.reasons.some((reason) => resourceCodes.has(reason.code)));
   }
   const review = /needs_review(?::\s*([\w-]+))?/.exec(prose);
   if (review !== null) tests.push((result) => result.outcome === "needs_review" && hasReason(result, review[1] ?? ""));

@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type DocumentResult, type ManifestEntry, scoreDocuments } from "./score.ts";
 
-const EXPECTED = { number: "F-1", date: "2026-01-15", currency: "EUR", total: 529.87, net: 473, vat: 56.87 };
-const INVOICE = {
+const rightAnswers = { number: "F-1", date: "2026-01-15", currency: "EUR", total: 529.87, net: 473, vat: 56.87 };
+const rightInvoice = {
   number: "F-1",
   date: "2026-01-15",
   currency: "EUR",
@@ -12,18 +12,26 @@ const INVOICE = {
   due: null,
 };
 
-const entry = (kind: string, expected: ManifestEntry["expected"] = EXPECTED): ManifestEntry => ({
+const entry = (kind: string, expected: ManifestEntry["expected"] = rightAnswers): ManifestEntry => ({
   file: `${kind}/a`,
   kind,
   expected,
 });
 
 function result(of: ManifestEntry, changes: Partial<DocumentResult> = {}): DocumentResult {
-  return { file: of.file, outcome: "accepted", reasons: [], kind: "pdf", method: "text", invoice: INVOICE, ...changes };
+  return {
+    file: of.file,
+    outcome: "accepted",
+    reasons: [],
+    kind: "pdf",
+    method: "text",
+    invoice: rightInvoice,
+    ...changes,
+  };
 }
 
 describe("scoreDocuments", () => {
-  it("counts each kind for itself, and a missing result as wrong", () => {
+  test("counts each kind for itself, and a missing result as wrong", () => {
     const kinds = ["facturx-pdf", "xml-cii", "xml-ubl", "pdf-text", "pdf-scan", "image-receipt", "eml", "hostile"];
     const entries = kinds.map((kind) => entry(kind));
     const score = scoreDocuments(
@@ -43,8 +51,8 @@ describe("scoreDocuments", () => {
     });
   });
 
-  it("asks XML for net and VAT too, text for the four core fields", () => {
-    const invoice = { ...INVOICE, vat: "56.88" };
+  test("asks XML for net and VAT too, text for the four core fields", () => {
+    const invoice = { ...rightInvoice, vat: "56.88" };
     const xml = entry("xml-cii");
     const text = entry("pdf-text");
     const score = scoreDocuments([xml, text], [result(xml, { invoice }), result(text, { invoice })]);
@@ -52,22 +60,22 @@ describe("scoreDocuments", () => {
     expect(score.details[0]?.problems).toEqual(["vat should be 56.87, is 56.88"]);
   });
 
-  it("counts a wrong field as wrongly accepted, in whatever kind, unless it is under review", () => {
+  test("counts a wrong field as wrongly accepted, in whatever kind, unless it is under review", () => {
     const text = entry("pdf-text");
-    const invoice = { ...INVOICE, total: "529.78" };
+    const invoice = { ...rightInvoice, total: "529.78" };
     expect(scoreDocuments([text], [result(text, { invoice })]).wronglyAccepted).toBe(1);
     expect(scoreDocuments([text], [result(text, { invoice, outcome: "needs_review" })]).wronglyAccepted).toBe(0);
     expect(scoreDocuments([text], [result(text, { invoice: null })]).wronglyAccepted).toBe(1);
   });
 
-  it("counts a hybrid whose page differs as wrongly accepted, however right its XML", () => {
+  test("counts a hybrid whose page differs as wrongly accepted, however right its XML", () => {
     const hybrid = { ...entry("facturx-pdf"), pageShows: { total: 1 } };
     expect(scoreDocuments([hybrid], [result(hybrid)])).toMatchObject({ xmlRight: 1, wronglyAccepted: 1 });
   });
 
-  it("takes null for truly absent, and an absent key for unknown", () => {
+  test("takes null for truly absent, and an absent key for unknown", () => {
     const zugferd = entry("facturx-pdf", { number: "F-1", net: null, due: null });
-    const invoice = { ...INVOICE, net: null };
+    const invoice = { ...rightInvoice, net: null };
     expect(scoreDocuments([zugferd], [result(zugferd, { invoice })]).xmlRight).toBe(1);
     expect(scoreDocuments([zugferd], [result(zugferd)]).xmlRight).toBe(0);
   });
@@ -82,7 +90,7 @@ describe("the outcome of a hostile file", () => {
   const rejected = (code: string) => ({ outcome: "rejected" as const, reasons: [{ code, message: "" }] });
   const review = (code: string) => ({ outcome: "needs_review" as const, reasons: [{ code, message: "" }] });
 
-  it.each([
+  test.each([
     ["permanent: pdf_encrypted", rejected("pdf_encrypted")],
     ["pdf_corrupt, or needs_review:no_text (one page); never loop", rejected("pdf_corrupt")],
     ["pdf_corrupt, or needs_review:no_text (one page); never loop", review("no_text_layer")],
@@ -92,12 +100,12 @@ describe("the outcome of a hostile file", () => {
     ["sniff bytes: treat as image", { ...review("no_text_layer"), kind: "image" }],
     ["permanent: xml_not_wellformed, or NUL removed", review("missing_total")],
     ["needs_review: BR-CO-15 (1 + 1 != 3)", review("BR-CO-15")],
-    ["either XML fields (F-1, 529.87) by a lenient parser, or fall back to the text layer", { invoice: INVOICE }],
+    ["either XML fields (F-1, 529.87) by a lenient parser, or fall back to the text layer", { invoice: rightInvoice }],
   ])("%s allows %o", (prose, end) => {
     expect(held(prose, end)).toBe(true);
   });
 
-  it.each([
+  test.each([
     ["permanent: pdf_encrypted", rejected("pdf_corrupt")],
     ["permanent: pdf_encrypted", review("pdf_encrypted")],
     ["needs_review: BR-CO-15 (1 + 1 != 3)", review("missing_total")],
@@ -107,7 +115,10 @@ describe("the outcome of a hostile file", () => {
     ["something that nobody has thought of", rejected("pdf_corrupt")],
     ["permanent: pdf_corrupt, or needs_review", { outcome: "needs_review" as const, reasons: [] }],
     ["permanent: pdf_corrupt", { ...rejected("pdf_corrupt"), elapsedMs: 60_001 }],
-    ["needs_review; text stored with NUL removed", { ...review("x"), invoice: { ...INVOICE, number: "a\u0000b" } }],
+    [
+      "needs_review; text stored with NUL removed",
+      { ...review("x"), invoice: { ...rightInvoice, number: "a\u0000b" } },
+    ],
   ])("%s does not allow %o", (prose, end) => {
     expect(held(prose, end)).toBe(false);
   });

@@ -1,8 +1,6 @@
-/**
- * Scores results against a manifest of right answers: how many documents of each kind were read right, whether anything
- * was accepted wrongly, and whether every hostile file ended as it may. It judges results only; it reads no document
- * and no file.
- */
+// Scores results against a manifest of right answers: how many documents of each kind were read right, whether anything
+// was accepted wrongly, and whether every hostile file ended as it may. It judges results only; it reads no document
+// and no file.
 import { amountsAgree, parseDecimal } from "./amount.ts";
 import type { ExtractionMethod, Reason } from "./extraction.ts";
 import { outcomeProblems } from "./score-outcome.ts";
@@ -80,9 +78,9 @@ export interface Score {
 
 type ScoredField = keyof ScoredInvoice;
 
-const ALL_FIELDS: readonly ScoredField[] = ["number", "date", "currency", "total", "net", "vat", "due"];
-const XML_FIELDS: readonly ScoredField[] = ["number", "date", "currency", "total", "net", "vat"];
-const TEXT_FIELDS: readonly ScoredField[] = ["number", "date", "currency", "total"];
+const allFields: readonly ScoredField[] = ["number", "date", "currency", "total", "net", "vat", "due"];
+const xmlFields: readonly ScoredField[] = ["number", "date", "currency", "total", "net", "vat"];
+const textFields: readonly ScoredField[] = ["number", "date", "currency", "total"];
 
 /** Scores every entry of the manifest; an entry without a result counts as wrong. */
 export function scoreDocuments(manifest: readonly ManifestEntry[], results: readonly DocumentResult[]): Score {
@@ -110,7 +108,7 @@ function scoreEntry(entry: ManifestEntry, result: DocumentResult | undefined): S
     return { file: entry.file, group, right: false, wronglyAccepted: false, problems: ["it has no result"] };
   }
   const { outcome } = entry.expected;
-  const fields = group === "xml" || group === "email" ? XML_FIELDS : TEXT_FIELDS;
+  const fields = group === "xml" || group === "email" ? xmlFields : textFields;
   const problems = outcome === undefined ? fieldProblems(entry, result, fields) : outcomeProblems(outcome, result);
   return {
     file: entry.file,
@@ -131,7 +129,7 @@ function groupOf(kind: string): ScoreGroup {
 
 function isWronglyAccepted(entry: ManifestEntry, result: DocumentResult): boolean {
   if (result.outcome !== "accepted") return false;
-  return entry.pageShows !== undefined || fieldProblems(entry, result, ALL_FIELDS).length > 0;
+  return entry.pageShows !== undefined || fieldProblems(entry, result, allFields).length > 0;
 }
 
 function fieldProblems(

@@ -1,19 +1,17 @@
-/**
- * The sums of EN 16931 that tie an invoice together, each under the name of its rule. A sum is checked as far as the
- * document states its parts; which parts are required is decided elsewhere. All arithmetic is exact.
- */
+// The sums of EN 16931 that tie an invoice together, each under the name of its rule. A sum is checked as far as the
+// document states its parts; which parts are required is decided elsewhere. All arithmetic is exact.
 import { type Amount, amountsAgree, percentOf, subtractAmounts, sumAmounts } from "./amount.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, review } from "./finding.ts";
 import type { Invoice } from "./invoice.ts";
 
 /** Header-only profiles: no positions, and no field for what was prepaid, so that those sums cannot hold. */
-const HEADER_ONLY_PROFILE = /[:#](?:minimum|basicwl|basic-wl)$/i;
+const headerOnlyProfile = /[:#](?:minimum|basicwl|basic-wl)$/i;
 /** VAT per rate may be rounded per position. */
-const ROUNDING_CENTS_PER_LINE = 1;
+const roundingPerLineCents = 1;
 
 /** Checks BR-CO-10, 13, 14, 15, 16 and 17. */
 export function checkSums(invoice: Invoice): readonly Finding[] {
-  const headerOnly = invoice.profile !== null && HEADER_ONLY_PROFILE.test(invoice.profile);
+  const headerOnly = invoice.profile !== null && headerOnlyProfile.test(invoice.profile);
   return [
     ...(headerOnly ? [] : lineTotalIsSumOfLines(invoice)),
     ...netIsLinesLessAllowances(invoice),
@@ -32,7 +30,7 @@ function lineTotalIsSumOfLines({ lineTotal, lines }: Invoice): readonly Finding[
 
 function netIsLinesLessAllowances({ lineTotal, allowances, charges, net }: Invoice): readonly Finding[] {
   if (lineTotal === null || net === null) return [];
-  const computed = subtractAmounts(sumAmounts([lineTotal, charges ?? ZERO]), allowances ?? ZERO);
+  const computed = subtractAmounts(sumAmounts([lineTotal, charges ?? zero]), allowances ?? zero);
   return mustAgree("BR-CO-13", "line total less allowances plus charges", computed, "net", net);
 }
 
@@ -50,7 +48,7 @@ function totalIsNetAndVat({ net, vat, total }: Invoice): readonly Finding[] {
 function dueIsTotalLessPrepaid({ source, total, prepaid, rounding, due }: Invoice): readonly Finding[] {
   // On paper, what is due may include an older balance: nothing that the fields of this invoice could explain.
   if (source === "text" || total === null || due === null) return [];
-  const computed = sumAmounts([subtractAmounts(total, prepaid ?? ZERO), rounding ?? ZERO]);
+  const computed = sumAmounts([subtractAmounts(total, prepaid ?? zero), rounding ?? zero]);
   return mustAgree("BR-CO-16", "total less prepaid plus rounding", computed, "amount due", due);
 }
 
@@ -68,10 +66,10 @@ function vatFollowsRates({ vatRows, lines }: Invoice): readonly Finding[] {
   });
 }
 
-const ZERO: Amount = "0.00";
+const zero: Amount = "0.00";
 
 function roundingCents(lineCount: number): number {
-  return ROUNDING_CENTS_PER_LINE * Math.max(1, lineCount);
+  return roundingPerLineCents * Math.max(1, lineCount);
 }
 
 function mustAgree(
@@ -83,6 +81,5 @@ function mustAgree(
   toleranceCents = 0,
 ): readonly Finding[] {
   if (amountsAgree(computed, stated, toleranceCents)) return [];
-  const message = `The ${computedName} is ${computed}, but the ${statedName} is stated as ${stated}.`;
-  return [{ severity: "review", code, message }];
+  return [review(code, `The ${computedName} is ${computed}, but the ${statedName} is stated as ${stated}.`)];
 }

@@ -1,21 +1,20 @@
-/**
- * Whether an invoice says what an invoice must say, and whether that is possible: required fields, days, currency,
- * signs, parties, account numbers. The sums have a file of their own. Pure: today is passed in. Duplicates are the
- * caller's to find, it has the other invoices.
- */
+// Whether an invoice says what an invoice must say, and whether that is possible: required fields, days, currency,
+// signs, parties, account numbers. The sums have a file of their own. Pure: today is passed in. Duplicates are the
+// caller's to find, it has the other invoices.
 import { isValidIBAN } from "ibantools";
 import { isNegative } from "./amount.ts";
-import { FIELD_CHARS_MAX } from "./clean-text.ts";
+import { fieldMaxChars } from "./clean-text.ts";
 import { isCurrencyCode } from "./currency-code.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, review, warning } from "./finding.ts";
 import type { Invoice } from "./invoice.ts";
+import { isCreditNote } from "./payment.ts";
 import { checkSums } from "./validate-sums.ts";
 
-const REQUIRED = ["number", "date", "currency", "total", "net", "vat"] as const;
-const EARLIEST_DAY = "2000-01-01";
+const requiredFields = ["number", "date", "currency", "total", "net", "vat"] as const;
+const earliestDay = "2000-01-01";
 /** Invoices are dated ahead, but not far. */
-const DAYS_AHEAD_MAX = 60;
-const DAY_MS = 24 * 60 * 60 * 1000;
+const daysAheadMax = 60;
+const dayMs = 24 * 60 * 60 * 1000;
 
 /** Every finding about an invoice; none of severity `review` means that it may be accepted. `today` is `YYYY-MM-DD`. */
 export function validateInvoice(invoice: Invoice, today: string): readonly Finding[] {
@@ -32,21 +31,21 @@ export function validateInvoice(invoice: Invoice, today: string): readonly Findi
 }
 
 function checkRequired(invoice: Invoice): readonly Finding[] {
-  return REQUIRED.filter((field) => invoice[field] === null).map((field) =>
-    review(`missing_${field}`, `The document does not state the ${field}.`),
-  );
+  return requiredFields
+    .filter((field) => invoice[field] === null)
+    .map((field) => review(`missing_${field}`, `The document does not state the ${field}.`));
 }
 
 function checkNumber({ number }: Invoice): readonly Finding[] {
-  if (number === null || number.length < FIELD_CHARS_MAX) return [];
+  if (number === null || number.length < fieldMaxChars) return [];
   return [review("number_too_long", "The invoice number is too long to be one.")];
 }
 
 function checkDays({ date, dueDate }: Invoice, today: string): readonly Finding[] {
   const findings: Finding[] = [];
-  const latest = new Date(Date.parse(today) + DAYS_AHEAD_MAX * DAY_MS).toISOString().slice(0, 10);
-  if (date !== null && (date < EARLIEST_DAY || date > latest)) {
-    findings.push(review("date_implausible", `The invoice date ${date} is before ${EARLIEST_DAY} or after ${latest}.`));
+  const latest = new Date(Date.parse(today) + daysAheadMax * dayMs).toISOString().slice(0, 10);
+  if (date !== null && (date < earliestDay || date > latest)) {
+    findings.push(review("date_implausible", `The invoice date ${date} is before ${earliestDay} or after ${latest}.`));
   }
   if (date !== null && dueDate !== null && dueDate < date) {
     findings.push(review("due_before_date", `The due date ${dueDate} is before the invoice date ${date}.`));
@@ -59,18 +58,17 @@ function checkCurrency({ currency }: Invoice): readonly Finding[] {
   return [review("currency_unknown", `${currency} is not an ISO 4217 currency code.`)];
 }
 
-/** Credit notes in the sense of UNTDID 1001: they state what is given back as positive amounts. */
-const CREDIT_TYPE_CODES = new Set(["81", "83", "261", "262", "296", "308", "381", "396", "420", "458", "532"]);
-
 /**
  * EN 16931 allows negative totals, but here somebody has either negated twice or sent a credit under the code of an
  * invoice.
  */
-function checkSigns({ source, total, typeCode }: Invoice): readonly Finding[] {
+function checkSigns(invoice: Invoice): readonly Finding[] {
+  const { source, total, typeCode } = invoice;
   if (total === null || !isNegative(total)) return [];
   if (source === "text") return [review("sign_unusual", `The total ${total} is negative: a credit note, perhaps.`)];
-  const isCredit = typeCode !== null && CREDIT_TYPE_CODES.has(typeCode);
-  const kind = isCredit ? "a credit note, which states positive amounts" : `a document of type ${typeCode}`;
+  const kind = isCreditNote(invoice)
+    ? "a credit note, which states positive amounts"
+    : `a document of type ${typeCode}`;
   return [review("sign_unusual", `The total ${total} is negative on ${kind}.`)];
 }
 
@@ -83,12 +81,4 @@ function checkIbans({ ibans }: Invoice): readonly Finding[] {
   return ibans
     .filter((iban) => !isValidIBAN(iban.replace(/\s/g, "").toUpperCase()))
     .map((iban) => warning("iban_invalid", `The account number "${iban.slice(0, 40)}" is not a valid IBAN.`));
-}
-
-function review(code: string, message: string): Finding {
-  return { severity: "review", code, message };
-}
-
-function warning(code: string, message: string): Finding {
-  return { severity: "warning", code, message };
 }

@@ -1,6 +1,5 @@
-/**
- * Reads a document that is XML itself, or was attached to something as XML.
- */
+// Reads a document that is XML itself, or was attached to something as XML.
+import { review } from "./finding.ts";
 import type { Limits } from "./limits.ts";
 import { type Reading, unreadable } from "./reading.ts";
 import { RejectedDocument } from "./rejection.ts";
@@ -18,13 +17,14 @@ export function readXmlDocument(bytes: Uint8Array, limits: Limits, attachment: s
         `The XML is an invoice in a format that is not read here: ${reading.rootName}.`,
       );
     case "other":
-      throw new RejectedDocument("unsupported_type", `XML, but no invoice: ${reading.rootName.slice(0, 80)}`);
+      throw new RejectedDocument("unsupported_type", `XML, but no invoice: ${reading.rootName}`);
   }
 }
 
 /** What to say about XML whose declared encoding did not fit. */
 export function encodingFindings(encodingCertain: boolean): Reading["findings"] {
   if (encodingCertain) return [];
-  const message = "The XML declares an encoding that is unknown or false; it was read as UTF-8.";
-  return [{ severity: "review", code: "xml_encoding_uncertain", message }];
+  return [
+    review("xml_encoding_uncertain", "The XML declares an encoding that is unknown or false; it was read as UTF-8."),
+  ];
 }

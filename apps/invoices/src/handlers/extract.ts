@@ -7,7 +7,8 @@ import { extractInvoice } from "../jobs.ts";
 import { type Account, requireAccount } from "../store/accounts.ts";
 import { onTransaction } from "../store/database.ts";
 import { recordDecision } from "../store/documents.ts";
-import { findNumberHolder, saveExtracted } from "../store/extracted.ts";
+import { saveExtracted } from "../store/extracted.ts";
+import { findOtherHolder, takeNumber } from "../store/numbers.ts";
 import { scheduleReminder } from "./remind.ts";
 import { tellAccepted, tellNeedsReview } from "./tell.ts";
 
@@ -42,17 +43,20 @@ async function validate(job: Job<unknown>, documentId: string, extraction: Extra
   const { outcome, invoice } = extraction;
   if (invoice === null || invoice.number === null) return extraction;
   const { seller, number } = invoice;
-  const holder = await job.transaction((tx) =>
-    findNumberHolder(onTransaction(tx), job.tenant, documentId, { seller, number }, outcome === "accepted"),
-  );
-  if (holder === null) return extraction;
+  const otherId = await job.transaction((tx) => {
+    // What is not accepted takes no number: the corrected invoice that comes after it will.
+    const askFor = outcome === "accepted" ? takeNumber : findOtherHolder;
+    return askFor(onTransaction(tx), job.tenant, documentId, { seller, number });
+  });
+  if (otherId === null) return extraction;
   const reason = {
     code: "duplicate_number",
-    message: `Invoice ${number} of ${seller ?? "this seller"} has come before, as document ${holder}.`,
+    message: `Invoice ${number} of ${seller ?? "this seller"} has come before, as document ${otherId}.`,
   };
   return { ...extraction, outcome: "needs_review", reasons: [...extraction.reasons, reason] };
 }
 
+/** One transaction: the decision, what was read, and the reminder. */
 async function persist(
   job: Job<unknown>,
   doorbell: Doorbell,
@@ -65,8 +69,8 @@ async function persist(
       throw new PermanentError("document_unknown", `account ${job.tenant} has no document ${documentId}`);
     }
     await saveExtracted(db, job.tenant, documentId, decision);
-    if (decision.outcome === "accepted") {
-      await scheduleReminder(doorbell, tx, job.tenant, documentId, decision.invoice?.dueDate ?? null);
+    if (decision.outcome === "accepted" && decision.invoice !== null) {
+      await scheduleReminder(doorbell, tx, job.tenant, documentId, decision.invoice);
     }
     return await requireAccount(db, job.tenant);
   });

@@ -1,25 +1,31 @@
 // Reminds an account a few days before an invoice is due. Scheduled in the transaction that accepts the invoice, as a job
 // of its own: a process that ends in between takes nothing with it.
 import { cancel, type Doorbell, type Handler, handle, type Tx } from "doorbell-jobs";
+import type { Invoice } from "../documents/invoice.ts";
+import { isToBePaid } from "../documents/payment.ts";
 import { remindInvoice } from "../jobs.ts";
 import { requireAccount } from "../store/accounts.ts";
 import { onTransaction } from "../store/database.ts";
 import { getAcceptedInvoice } from "../store/extracted.ts";
-import { amountToPay } from "./tell.ts";
+import { reminderMail } from "./mails.ts";
 
 const daysAhead = 3;
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Enqueues the reminder, unless its day has passed. A document has at most one, however often it is accepted. */
+/**
+ * Enqueues the reminder for the beginning of its day, in UTC. None where nothing is to be paid, no day is stated or the
+ * reminder's has passed: the mail that the invoice has come is reminder enough. A document has at most one, however often
+ * it is accepted.
+ */
 export async function scheduleReminder(
   doorbell: Doorbell,
   tx: Tx,
   account: string,
   documentId: string,
-  dueDate: string | null,
+  invoice: Invoice,
 ): Promise<void> {
-  if (dueDate === null) return;
-  const remindAt = new Date(Date.parse(dueDate) - daysAhead * dayMs);
+  if (invoice.dueDate === null || !isToBePaid(invoice)) return;
+  const remindAt = new Date(Date.parse(invoice.dueDate) - daysAhead * dayMs);
   if (remindAt.getTime() <= Date.now()) return;
   await doorbell.enqueue(
     remindInvoice,
@@ -39,13 +45,7 @@ export function remindHandler(mailFrom: string): Handler {
       };
     });
     if (invoice === null) return cancel(`document ${documentId} is not accepted any more`);
-    await job.email({
-      key: "email:reminder",
-      from: mailFrom,
-      to: account.contact_email,
-      subject: `Invoice ${invoice.number} is due on ${invoice.dueDate}`,
-      text: `${amountToPay(invoice)} to ${invoice.seller ?? "an unnamed seller"}.`,
-    });
+    await job.email({ key: "email:reminder", from: mailFrom, to: account.contact_email, ...reminderMail(invoice) });
     return;
   });
 }

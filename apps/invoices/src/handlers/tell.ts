@@ -2,8 +2,8 @@
 // however often the job runs, each happens once.
 import type { Job } from "doorbell-jobs";
 import type { Extraction } from "../documents/extraction.ts";
-import type { Invoice } from "../documents/invoice.ts";
 import type { Account } from "../store/accounts.ts";
+import { receivedMail } from "./mails.ts";
 
 export async function tellAccepted(
   job: Job<unknown>,
@@ -16,13 +16,7 @@ export async function tellAccepted(
   const { number, seller, date, dueDate, currency, total } = invoice;
   await sendWebhook(job, account, "invoice.accepted", { documentId, number, seller, date, dueDate, currency, total });
   await job.usage("documents", 1);
-  await job.email({
-    key: "email:received",
-    from: mailFrom,
-    to: account.contact_email,
-    subject: `Invoice ${number} from ${seller ?? "an unnamed seller"}: ${amountToPay(invoice)}`,
-    text: [`We have received invoice ${number}, and it adds up.`, "", ...paymentLines(invoice)].join("\n"),
-  });
+  await job.email({ key: "email:received", from: mailFrom, to: account.contact_email, ...receivedMail(invoice) });
 }
 
 export async function tellNeedsReview(
@@ -39,17 +33,4 @@ async function sendWebhook(job: Job<unknown>, account: Account, event: string, d
   if (url === null) return;
   // The key is the event's alone: an account that moves its receiver is not told again.
   await job.webhook({ key: `webhook:${event}`, url, event, data, ...(secret === null ? {} : { secret }) });
-}
-
-/** What is left to pay, where the document says so, else all of it. */
-export function amountToPay({ due, total, currency }: Pick<Invoice, "due" | "total" | "currency">): string {
-  return `${due ?? total} ${currency}`;
-}
-
-function paymentLines(invoice: Invoice): readonly string[] {
-  return [
-    `Seller:  ${invoice.seller ?? "not named"}`,
-    `To pay:  ${amountToPay(invoice)}`,
-    `Due on:  ${invoice.dueDate ?? "not stated"}`,
-  ];
 }

@@ -1,4 +1,4 @@
-// Statements about what was read from documents, and which document has an invoice number. All under the account's clamp.
+// Statements about what was read from documents. All under the account's clamp.
 import type { Extraction } from "../documents/extraction.ts";
 import type { Invoice } from "../documents/invoice.ts";
 import type { Db } from "./database.ts";
@@ -34,50 +34,6 @@ export async function saveExtracted(
 
 function columnsOf({ number, seller, buyer, date, dueDate, currency, total, net, vat, due }: Invoice) {
   return { number, seller, buyer, issued_on: date, due_on: dueDate, currency, total, net, vat, due };
-}
-
-/**
- * The other document of the account that has this seller's invoice number; null for none. With `claim`, a number that
- * is free is this document's from now on: of two that are read at the same time, the second waits and is told the
- * first. What this document had claimed when it was read otherwise is given back.
- */
-export async function findNumberHolder(
-  db: Db,
-  account: string,
-  documentId: string,
-  { seller, number }: { readonly seller: string | null; readonly number: string },
-  claim: boolean,
-): Promise<string | null> {
-  const sellerKey = foldedName(seller);
-  await db
-    .deleteFrom("invoices.invoice_numbers")
-    .where("account_id", "=", account)
-    .where("document_id", "=", documentId)
-    .where((row) => row.or([row("seller_key", "!=", sellerKey), row("number", "!=", number)]))
-    .execute();
-  if (claim) {
-    await db
-      .insertInto("invoices.invoice_numbers")
-      .values({ account_id: account, seller_key: sellerKey, number, document_id: documentId })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-  }
-  const holder = await db
-    .selectFrom("invoices.invoice_numbers")
-    .select("document_id")
-    .where("account_id", "=", account)
-    .where("seller_key", "=", sellerKey)
-    .where("number", "=", number)
-    .executeTakeFirst();
-  return holder === undefined || holder.document_id === documentId ? null : holder.document_id;
-}
-
-/**
- * "ACME GmbH" and "Acme  GmbH" are one seller. A seller that could not be read is one too: better asked than paid
- * twice.
- */
-function foldedName(seller: string | null): string {
-  return (seller ?? "").normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
 }
 
 /** The invoice of an accepted document; null when there is none, or the document is not accepted. */

@@ -12,9 +12,10 @@ export interface DocumentView {
   readonly fileName: string | null;
   readonly sizeBytes: number;
   readonly sha256: string;
-  readonly receivedAt: Date;
+  /** Instants as ISO 8601, in UTC. */
+  readonly receivedAt: string;
   /** Null while nothing is decided. */
-  readonly decidedAt: Date | null;
+  readonly decidedAt: string | null;
   /** What it is by its bytes, and how it was read. */
   readonly kind: DocumentKind | null;
   readonly method: ExtractionMethod | null;
@@ -98,8 +99,13 @@ function selectViews(db: Db, account: string) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectViews>["execute"]>>[number];
 
-function toView({ invoice, jobId: _, ...document }: Row): DocumentView {
-  return { ...document, invoice: invoice === null ? null : toInvoiceView(invoice) };
+function toView({ invoice, jobId: _, receivedAt, decidedAt, ...document }: Row): DocumentView {
+  return {
+    ...document,
+    receivedAt: receivedAt.toISOString(),
+    decidedAt: decidedAt?.toISOString() ?? null,
+    invoice: invoice === null ? null : toInvoiceView(invoice),
+  };
 }
 
 function toInvoiceView(invoice: Invoice): InvoiceView {

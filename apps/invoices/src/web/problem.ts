@@ -1,4 +1,5 @@
 // Errors as application/problem+json (RFC 9457): what a caller can act upon, and nothing of what is inside.
+import { STATUS_CODES } from "node:http";
 import { DoorbellError, type Log } from "doorbell-jobs";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -19,28 +20,16 @@ export class Problem extends Error {
 
 /** The answer for whatever was thrown. What nobody foresaw is logged, and the caller is told nothing about it. */
 export function problemResponse(c: Context, error: unknown, log: Log): Response {
-  const problem = asProblem(error);
-  if (problem.status >= 500) log.error("a request failed", { method: c.req.method, path: c.req.path, error });
-  if (problem.status === 401) c.header("www-authenticate", "Bearer");
-  const { status, code, message: detail } = problem;
+  const { status, code, message: detail } = asProblem(error);
+  if (status >= 500) log.error("a request failed", { method: c.req.method, path: c.req.path, error });
+  if (status === 401) c.header("www-authenticate", "Bearer");
+  c.header("content-type", "application/problem+json");
+  c.header("cache-control", "no-store");
   return c.body(
-    JSON.stringify({ type: "about:blank", title: titles[status] ?? "Error", status, code, detail }),
+    JSON.stringify({ type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, code, detail }),
     status,
-    {
-      "content-type": "application/problem+json",
-    },
   );
 }
-
-const titles: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  404: "Not Found",
-  413: "Content Too Large",
-  422: "Unprocessable Content",
-  500: "Internal Server Error",
-  503: "Service Unavailable",
-};
 
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;

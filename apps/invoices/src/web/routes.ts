@@ -17,16 +17,15 @@ export function invoicesWeb(resources: Resources): Hono<AccountEnv> {
   web.use("/invoices/*", authenticate(resources));
 
   web.post("/invoices", async (c) => {
-    const file = await readUpload(c.req.raw);
-    const { id, ...taken } = await takeIn(resources, c.get("account"), file);
-    return c.json({ id, ...taken }, 202, { location: `/invoices/${id}` });
+    const taken = await takeIn(resources, c.get("account"), await readUpload(c.req.raw));
+    return c.json(taken, 202, { location: `/invoices/${taken.id}` });
   });
 
   web.get("/invoices/:id", async (c) => {
     const account = c.get("account");
     const id = c.req.param("id");
     const view = uuid.test(id) ? await asAccount(resources, account, (db) => getDocumentView(db, account, id)) : null;
-    if (view === null) throw new Problem(404, "not_found", `There is no document ${id.slice(0, 60)}.`);
+    if (view === null) throw new Problem(404, "not_found", "There is no such document.");
     return c.json(view);
   });
 

@@ -1,9 +1,7 @@
-/**
- * A good invoice for tests, and variations of it.
- */
+// A good invoice for tests, and variations of it.
 import type { Invoice } from "../../src/documents/invoice.ts";
 
-const GOOD: Invoice = {
+const goodInvoice: Invoice = {
   source: "xml",
   syntax: "cii",
   profile: "urn:cen.eu:en16931:2017",
@@ -31,5 +29,5 @@ const GOOD: Invoice = {
 
 /** The good invoice with some fields changed. */
 export function invoiceWith(changes: Partial<Invoice>): Invoice {
-  return { ...GOOD, ...changes };
+  return { ...goodInvoice, ...changes };
 }

@@ -1,7 +1,5 @@
-/**
- * PDF files for tests, with any content stream, however endless or wrong. The stream is compressed: that is how bombs
- * travel.
- */
+// PDF files for tests, with any content stream, however endless or wrong. The stream is compressed: that is how bombs
+// travel.
 import { deflateSync } from "node:zlib";
 import { assemblePdf } from "../../samples/raw-pdf.ts";
 

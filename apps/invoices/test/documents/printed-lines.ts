@@ -1,7 +1,5 @@
-/**
- * Lines of a page for tests, drawn with typewriter letters: a run of two blanks or more starts a new cell, and columns
- * are where they look to be.
- */
+// Lines of a page for tests, drawn with typewriter letters: a run of two blanks or more starts a new cell, and columns
+// are where they look to be.
 import type { Cell, Line } from "../../src/documents/pdf/layout.ts";
 
 /** Lays out a text drawing; `page` numbers all its lines. */

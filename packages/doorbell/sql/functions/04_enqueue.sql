@@ -8,20 +8,23 @@
 
 -- Takes keys for jobs, all in one order, so that two calls cannot deadlock on them. Per element: null when the key was
 -- free and is now this job's; else the job that has it. No key (a null hash): null. Ids are keys too, of the kind ''.
-create or replace function doorbell.take_keys(tenant text, kinds text[], hashes bytea[], ids uuid[]) returns uuid[]
-language plpgsql set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+create or replace function doorbell.take_keys(tenants text[], kinds text[], hashes bytea[], ids uuid[]) returns uuid[]
+language plpgsql
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_material = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-  won    uuid[] := '{}';
+  won       uuid[] := '{}';
   found_all boolean;
-  owners uuid[];
+  owners    uuid[];
 begin
   loop
     with fresh as (
-      insert into doorbell.job_keys as k (tenant_id, kind, key_hash, job_id)
-      select distinct on (w.kind collate "C", w.hash) take_keys.tenant, w.kind, w.hash, w.id
-        from unnest(kinds, hashes, ids) with ordinality w(kind, hash, id, i)
-       where w.hash is not null order by w.kind collate "C", w.hash, w.i
+      insert into doorbell.job_keys (tenant_id, kind, key_hash, job_id)
+      select set_config('doorbell.tenant_id', w.tenant, true), w.kind, w.hash, w.id
+        from (select distinct on (w.tenant collate "C", w.kind collate "C", w.hash) w.*
+                from unnest(tenants, kinds, hashes, ids) with ordinality w(tenant, kind, hash, id, i)
+               where w.hash is not null
+               order by w.tenant collate "C", w.kind collate "C", w.hash, w.i) w
       on conflict (tenant_id, kind, key_hash) do nothing    -- waits for a rival that has not committed yet
       returning job_id)
     select won || coalesce(array_agg(f.job_id), '{}') into won from fresh f;
@@ -30,26 +33,44 @@ begin
     select array_agg(case when w.first and k.job_id = w.id and w.id = any (won) then null else k.job_id end order by w.i),
            bool_and(w.hash is null or k.job_id is not null)
       into owners, found_all
-      from (select w.*, row_number() over (partition by w.kind, w.hash order by w.i) = 1 as first
-              from unnest(kinds, hashes, ids) with ordinality w(kind, hash, id, i)) w
+      from (select set_config('doorbell.tenant_id', w.tenant, true) as tenant, w.kind, w.hash, w.id, w.i,
+                   row_number() over (partition by w.tenant, w.kind, w.hash order by w.i) = 1 as first
+              from unnest(tenants, kinds, hashes, ids) with ordinality w(tenant, kind, hash, id, i) offset 0) w
       left join lateral (
         select k.job_id from doorbell.job_keys k
-         where k.tenant_id = take_keys.tenant and k.kind = w.kind and k.key_hash = w.hash offset 0) k on true;
+         where k.tenant_id = w.tenant and k.kind = w.kind and k.key_hash = w.hash offset 0) k on true;
     exit when found_all;                                    -- else a key was removed in between: try again
   end loop;
   return owners;
 end $$;
 
--- A tenant's weight; remembers a tenant that is new.
-create or replace function doorbell.weight_of(tenant text) returns float8 language plpgsql as $$
+-- Whose job each of these is: the one that has its key, or its id if the caller chose it; null: a new one.
+create or replace function doorbell.owners_of(tenants text[], kinds text[], keys text[], chosen uuid[], ids uuid[]) returns uuid[]
+language plpgsql set enable_hashjoin = off set enable_mergejoin = off set enable_material = off set enable_memoize = off as $$
+#variable_conflict use_column
 declare
-  weight float8;
+  by_key uuid[];
+  by_id  uuid[];
 begin
-  select t.weight into weight from doorbell.tenants t where t.tenant_id = tenant;
-  if not found and not exists (select from doorbell.newcomers c where c.tenant_id = tenant) then
-    insert into doorbell.newcomers (tenant_id) values (tenant);
-  end if;
-  return weight;
+  by_key := doorbell.take_keys(tenants, kinds, array(select sha256(convert_to(k.key, 'UTF8')) from unnest(keys) k(key)), ids);
+  by_id := doorbell.take_keys(tenants, array_fill(''::text, array[cardinality(ids)]),
+                              array(select case when o.owner is null then uuid_send(o.id) end from unnest(by_key, chosen) o(owner, id)), ids);
+  -- Where that key was free, the id may be one that we once gave out.
+  return array(
+    select coalesce(w.by_key, w.by_id, given.id)
+      from (select set_config('doorbell.tenant_id', w.tenant, true) as tenant, w.by_key, w.by_id, w.chosen
+              from unnest(tenants, by_key, by_id, chosen) w(tenant, by_key, by_id, chosen) offset 0) w
+      left join lateral (
+        select j.id from doorbell.all_jobs j where j.tenant_id = w.tenant and j.id = w.chosen offset 0) given on true);
+end $$;
+
+-- Remembers tenants that are new; the next sweep registers them.
+create or replace function doorbell.meet(tenants text[]) returns void language plpgsql as $$
+begin
+  insert into doorbell.newcomers (tenant_id)
+  select t.tenant_id from unnest(tenants) t(tenant_id)
+   where not exists (select from doorbell.tenants k where k.tenant_id = t.tenant_id)
+     and not exists (select from doorbell.newcomers k where k.tenant_id = t.tenant_id);
 end $$;
 
 create or replace function doorbell.enqueue(
@@ -71,19 +92,14 @@ begin
   l := doorbell.require_lane(enqueue.lane);
   job_id := coalesce(enqueue.id, doorbell.new_id());
 
-  if enqueue.key is not null then
-    owner := (doorbell.take_keys(enqueue.tenant, array[enqueue.kind], array[sha256(convert_to(enqueue.key, 'UTF8'))], array[job_id]))[1];
-  end if;
-  if owner is null and enqueue.id is not null then
-    owner := (doorbell.take_keys(enqueue.tenant, array[''], array[uuid_send(enqueue.id)], array[enqueue.id]))[1];
-    if owner is null then       -- the key was free, but the id may be one that we once gave out
-      select j.id into owner from doorbell.all_jobs j where j.tenant_id = enqueue.tenant and j.id = enqueue.id;
-    end if;
+  if enqueue.key is not null or enqueue.id is not null then
+    owner := (doorbell.owners_of(array[enqueue.tenant], array[enqueue.kind], array[enqueue.key], array[enqueue.id], array[job_id]))[1];
   end if;
   created := owner is null;
   job_id := coalesce(owner, job_id);
 
   if created then
+    perform doorbell.meet(array[enqueue.tenant]);
     insert into doorbell.jobs (tenant_id, id, kind, lane, payload, priority, max_attempts, run_after, object_key,
                                object_sha256, object_size, idempotency_key, limit_key, traceparent)
     values (enqueue.tenant, enqueue.job_id, enqueue.kind, enqueue.lane, coalesce(enqueue.payload, '{}'), enqueue.priority,
@@ -92,12 +108,11 @@ begin
     if enqueue.run_after > now() then
       insert into doorbell.doorbells (lane, tenant_id, priority, job_id, ring_at)
       values (enqueue.lane, enqueue.tenant, enqueue.priority, enqueue.job_id, enqueue.run_after);
-      perform doorbell.weight_of(enqueue.tenant);
     else
       insert into doorbell.doorbells (lane, turn, tenant_id, priority, job_id)
       values (enqueue.lane,
               doorbell.next_turn(l, enqueue.tenant, enqueue.priority,
-                                 doorbell.step(doorbell.weight_of(enqueue.tenant), enqueue.priority)),
+                                 doorbell.step((select t.weight from doorbell.tenants t where t.tenant_id = enqueue.tenant), enqueue.priority)),
               enqueue.tenant, enqueue.priority, enqueue.job_id);
     end if;
   end if;
@@ -105,86 +120,45 @@ begin
 end $$;
 
 -- Many jobs, several tenants, one statement. Each element is an object whose members are named as enqueue's arguments
--- are. The answers carry the position of the element, from 1. Where two elements have one key or id, the first wins.
-create or replace function doorbell.enqueue_many(jobs jsonb)
+-- are; delay_ms instead of run_after counts from now. The answers carry the position of the element, from 1. Where two
+-- elements have one key or id, the first wins.
+create or replace function doorbell.enqueue_many(jobs json)
 returns table (n bigint, job_id uuid, created boolean)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   caller constant text := current_setting('doorbell.tenant_id', true);
-  part   record;
-  owners uuid[];     -- whose job each element is; null: a new one
-  by_id  uuid[];
+  input  constant doorbell.new_job[] := array(select j from json_populate_recordset(null::doorbell.new_job, enqueue_many.jobs) j);
+  ids    uuid[]    := array(select coalesce(j.id, doorbell.new_id()) from unnest(input) j);
+  fresh  boolean[] := array_fill(true, array[cardinality(input)]);
 begin
-  for part in
-    select (j.job).tenant, array_agg(j.job order by j.n) as jobs, array_agg(j.n order by j.n) as ns,
-           array_agg(coalesce((j.job).id, doorbell.new_id()) order by j.n) as ids,
-           bool_or((j.job).key is not null) as keyed, bool_or((j.job).id is not null) as chosen,
-           max(octet_length((j.job).payload::text)) as largest
-      from (select p as job, row_number() over () as n
-              from jsonb_populate_recordset(null::doorbell.new_job, enqueue_many.jobs) p) j
-     group by 1 order by (j.job).tenant collate "C"
-  loop
-    perform doorbell.clamp(part.tenant, caller);
-    perform doorbell.check_job(j.kind, coalesce(j.priority, 0), coalesce(j.max_attempts, 5)) from (
-      select distinct j.kind, j.priority, j.max_attempts from unnest(part.jobs) j) j;
-    if part.largest > 8192 then
-      perform doorbell.check_size(j.payload, format('the payload of a job of kind "%s"', j.kind)) from unnest(part.jobs) j;
-    end if;
-    owners := array_fill(null::uuid, array[cardinality(part.ids)]);
+  perform doorbell.clamp(j.tenant, caller) from (select distinct j.tenant from unnest(input) j) j;
+  perform doorbell.check_job(j.kind, coalesce(j.priority, 0), coalesce(j.max_attempts, 5))
+     from (select distinct j.kind, j.priority, j.max_attempts from unnest(input) j) j;
+  perform doorbell.require_lane(j.lane) from (select distinct coalesce(j.lane, 'default') as lane from unnest(input) j) j;
+  if (select max(octet_length(j.payload::text)) from unnest(input) j) > 8192 then
+    perform doorbell.check_size(j.payload, format('the payload of a job of kind "%s"', j.kind)) from unnest(input) j;
+  end if;
 
-    if part.keyed then
-      select doorbell.take_keys(part.tenant, array_agg(j.kind order by j.i),
-                                array_agg(sha256(convert_to(j.key, 'UTF8')) order by j.i), array_agg(part.ids[j.i] order by j.i))
-        into owners
-        from unnest(part.jobs) with ordinality j(tenant, kind, payload, id, key, run_after, lane, priority, max_attempts,
-             object_key, object_sha256, object_size, limit_key, traceparent, i);
-    end if;
+  if exists (select from unnest(input) j where j.key is not null or j.id is not null) then
+    select array_agg(coalesce(o.owner, o.id) order by o.i), array_agg(o.owner is null order by o.i) into ids, fresh
+      from unnest(ids, (select doorbell.owners_of(array_agg(j.tenant), array_agg(j.kind), array_agg(j.key), array_agg(j.id), ids)
+                          from unnest(input) j)) with ordinality o(id, owner, i);
+  end if;
 
-    if part.chosen then
-      select doorbell.take_keys(part.tenant, array_agg(''::text order by j.i),
-                                array_agg(case when owners[j.i] is null then uuid_send(j.id) end order by j.i),
-                                array_agg(part.ids[j.i] order by j.i))
-        into by_id
-        from unnest(part.jobs) with ordinality j(tenant, kind, payload, id, key, run_after, lane, priority, max_attempts,
-             object_key, object_sha256, object_size, limit_key, traceparent, i);
-      -- Where that key was free, the id may be one that we once gave out.
-      select array_agg(coalesce(owners[w.i], by_id[w.i], old.id) order by w.i) into owners
-        from unnest(part.ids) with ordinality w(id, i)
-        left join lateral (
-          select j.id from doorbell.all_jobs j where j.tenant_id = part.tenant and j.id = w.id offset 0) old
-          on (part.jobs[w.i]).id is not null;
-    end if;
+  insert into doorbell.jobs (tenant_id, id, kind, lane, payload, priority, max_attempts, run_after, object_key,
+                             object_sha256, object_size, idempotency_key, limit_key, traceparent)
+  select set_config('doorbell.tenant_id', j.tenant, true), ids[j.ordinality], j.kind, coalesce(j.lane, 'default'),
+         coalesce(j.payload, '{}'), coalesce(j.priority, 0), coalesce(j.max_attempts, 5),
+         coalesce(j.run_after, now() + coalesce(j.delay_ms, 0) * interval '1 ms'), j.object_key, j.object_sha256, j.object_size,
+         j.key, j.limit_key, j.traceparent
+    from unnest(input) with ordinality j where fresh[j.ordinality];
 
-    return query
-    with input as materialized (
-      select j.*, part.ns[j.i] as n, coalesce(owners[j.i], part.ids[j.i]) as job_id, owners[j.i] is null as fresh,
-             coalesce(j.lane, 'default') as in_lane, coalesce(j.priority, 0) as prio
-        from unnest(part.jobs) with ordinality j(tenant, kind, payload, id, key, run_after, lane, priority, max_attempts,
-             object_key, object_sha256, object_size, limit_key, traceparent, i)),
-    job as (
-      insert into doorbell.jobs (tenant_id, id, kind, lane, payload, priority, max_attempts, run_after, object_key,
-                                 object_sha256, object_size, idempotency_key, limit_key, traceparent)
-      select part.tenant, j.job_id, j.kind, j.in_lane, coalesce(j.payload, '{}'), j.prio, coalesce(j.max_attempts, 5),
-             coalesce(j.run_after, now()), j.object_key, j.object_sha256, j.object_size, j.key, j.limit_key, j.traceparent
-        from input j where j.fresh),
-    alarm as (
-      insert into doorbell.doorbells (lane, tenant_id, priority, job_id, ring_at)
-      select j.in_lane, part.tenant, j.prio, j.job_id, j.run_after
-        from input j where j.fresh and j.run_after > now()),
-    flow as materialized (
-      select f.*, doorbell.next_turn(doorbell.require_lane(f.in_lane), part.tenant, f.prio, f.step) as start
-        from (select d.in_lane, d.prio, doorbell.step(w.weight, d.prio) as step
-                from doorbell.weight_of(part.tenant) w(weight),
-                     (select distinct j.in_lane, j.prio from input j) d offset 0) f),
-    bell as (
-      insert into doorbell.doorbells (lane, turn, tenant_id, priority, job_id)
-      select f.in_lane, f.start + (row_number() over (partition by f.in_lane, f.prio order by j.i) - 1) * f.step,
-             part.tenant, f.prio, j.job_id
-        from flow f join input j on j.in_lane = f.in_lane and j.prio = f.prio
-       where j.fresh and (j.run_after > now()) is not true)
-    select j.n, j.job_id, j.fresh from input j;
-  end loop;
+  perform set_config('doorbell.tenant_id', case when caller <> '' then caller else '*' end, true);
+  perform doorbell.meet(array(select distinct j.tenant from unnest(input) j));
+  perform doorbell.ring(array_agg(coalesce(j.lane, 'default')), array_agg(j.tenant), array_agg(coalesce(j.priority, 0)), array_agg(ids[j.ordinality]),
+                        array_agg(coalesce(j.run_after, now() + j.delay_ms * interval '1 ms')))
+     from unnest(input) with ordinality j where fresh[j.ordinality] having count(*) > 0;
   perform doorbell.unclamp(caller);
+  return query select j.n, j.id, j.fresh from unnest(ids, fresh) with ordinality j(id, fresh, n);
 end $$;

@@ -1,46 +1,26 @@
--- The claim decides who runs. For doorbell_worker.
+-- The claim decides who runs: one conditional UPDATE (functions/07_tick.sql has it). Here: what becomes of doorbells that
+-- it gave no row for, and what keeps a claim. For doorbell_worker.
 
--- Claims what these doorbells name, of these kinds. A doorbell that comes to nothing is counted:
+-- Doorbells that came to nothing, and how many of them were what:
 --   stale      the job is not there, not queued, or not due: drop it;
 --   unhandled  its kind is none of ours: kept for a worker that knows it, no attempt is charged;
 --   missed     the job is there for the taking all the same (its rival rolled back, or the claim went wrong): rung again.
--- Due is judged by clock_timestamp(): now() is when this transaction began, and a doorbell may come from one that began
--- later and has committed already.
-create or replace function doorbell.claim_jobs(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint)
-returns setof doorbell.tick_row
-language plpgsql set plan_cache_mode = force_generic_plan
-set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
-set enable_material = off set enable_memoize = off as $$
+-- Another look at them, tenant by tenant, under plain clamps and with no particular plan.
+create or replace function doorbell.drop_bells(tenants text[], ids uuid[], kinds text[], claimed int) returns setof doorbell.tick_row
+language plpgsql as $$
 #variable_conflict use_column
 declare
-  claimed   bigint;
   part      record;
-  unhandled bigint := 0;
-  missed    bigint := 0;
+  unhandled int := 0;
+  missed    int := 0;
   again     record;
 begin
-  return query
-  update doorbell.jobs j
-     set state = 'claimed', attempts = j.attempts + 1, claimed_by = claim_jobs.worker, claimed_at = clock_timestamp(),
-         lease_until = clock_timestamp() + lease_ms * interval '1 ms'
-    from (select set_config('doorbell.tenant_id', b.tenant_id, true) as tenant_id, b.id
-            from (select * from unnest(tenants, ids) b(tenant_id, id) order by b.tenant_id collate "C", b.id) b offset 0) b
-   where j.tenant_id = any (array[b.tenant_id]) and j.id >= b.id and j.id <= b.id
-     and j.state = 'queued' and j.run_after <= clock_timestamp() and j.kind = any (claim_jobs.kinds)
-  returning 'claimed', j.tenant_id, j.id, j.kind, j.attempts, j.max_attempts, j.payload, j.object_key,
-            j.object_sha256, j.object_size, j.traceparent;
-  get diagnostics claimed = row_count;
-  if claimed = cardinality(ids) then
-    return;
-  end if;
-
-  -- Some came to nothing. Another look at them, tenant by tenant, under plain clamps and with no particular plan.
   for part in
     select b.tenant_id, array_agg(distinct b.id) as ids from unnest(tenants, ids) b(tenant_id, id) group by 1 order by 1
   loop
     perform set_config('doorbell.tenant_id', part.tenant_id, true);
-    select array_agg(j.lane) as lanes, array_agg(j.tenant_id) as tenants, array_agg(j.priority) as priorities,
-           array_agg(j.id) as ids, array_agg(j.kind) as kinds, array_agg(j.kind = any (claim_jobs.kinds)) as known
+    select array_agg(j.lane) as lanes, array_agg(j.priority) as priorities, array_agg(j.id) as ids, array_agg(j.kind) as kinds,
+           array_agg(j.kind = any (drop_bells.kinds)) as known
       into again
       from (select * from doorbell.jobs j
              where j.tenant_id = part.tenant_id and j.id = any (part.ids) and j.state = 'queued'
@@ -56,24 +36,9 @@ begin
   end loop;
 
   return query
-  select c.what, null::text, null::uuid, null::text, c.n::int, null::int, null::jsonb, null::text, null::text,
-         null::bigint, null::text
+  select c.what, null::text, null::uuid, null::text, c.n, null::int, null::jsonb, null::text, null::text, null::bigint, null::text
     from (values ('stale', cardinality(ids) - claimed - unhandled - missed), ('unhandled', unhandled), ('missed', missed)) c(what, n)
    where c.n > 0;
-end $$;
-
--- For doorbells that came through an external queue. Zero rows: drop them.
-create or replace function doorbell.claim(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint default 30000)
-returns setof doorbell.tick_row
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-  caller constant text := current_setting('doorbell.tenant_id', true);
-begin
-  perform doorbell.guard(claim.tenants, caller);
-  return query select * from doorbell.claim_jobs(worker, tenants, ids, kinds, lease_ms);
-  perform doorbell.forget_rung(tenants, ids, caller);
-  perform doorbell.unclamp(caller);
 end $$;
 
 -- These doorbells have come back from the external queue.

@@ -3,6 +3,9 @@
 --
 -- With lanes: pops up to n doorbells from them. Without: claims what bell_tenants and bell_ids name, which came through
 -- an external queue. No row of what = 'claimed', and none of what = 'stale' or the like: the line is empty.
+--
+-- Due is judged by clock_timestamp(): now() is when this transaction began, and a doorbell may come from one that began
+-- later and has committed already.
 create or replace function doorbell.tick(
   worker text, kinds text[], n int, lanes text[] default null, lease_ms bigint default 30000,
   bell_tenants text[] default null, bell_ids uuid[] default null,
@@ -10,11 +13,14 @@ create or replace function doorbell.tick(
   delays bigint[] default null, results jsonb[] default null,
   errors text[] default null, codes text[] default null, fingerprints text[] default null)
 returns setof doorbell.tick_row
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_material = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
   caller  constant text := current_setting('doorbell.tenant_id', true);
   settled uuid[];
+  claimed int;
 begin
   if caller <> '' then
     raise exception 'doorbell: a tick serves all tenants, and the transaction is clamped to one' using errcode = '42501';
@@ -35,10 +41,29 @@ begin
     select p.tenants, p.ids into bell_tenants, bell_ids from doorbell.pop(lanes, tick.kinds, n) p;
   end if;
   if cardinality(bell_ids) > 0 then
-    return query select * from doorbell.claim_jobs(worker, bell_tenants, bell_ids, tick.kinds, lease_ms);
+    return query
+    update doorbell.jobs j
+       set state = 'claimed', attempts = j.attempts + 1, claimed_by = tick.worker, claimed_at = clock_timestamp(),
+           lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+      from (select set_config('doorbell.tenant_id', b.tenant_id, true) as tenant_id, b.id
+              from (select * from unnest(bell_tenants, bell_ids) b(tenant_id, id) order by b.tenant_id collate "C", b.id) b offset 0) b
+     where j.tenant_id = any (array[b.tenant_id]) and j.id >= b.id and j.id <= b.id
+       and j.state = 'queued' and j.run_after <= clock_timestamp() and j.kind = any (tick.kinds)
+    returning 'claimed', j.tenant_id, j.id, j.kind, j.attempts, j.max_attempts, j.payload, j.object_key,
+              j.object_sha256, j.object_size, j.traceparent;
+    get diagnostics claimed = row_count;
+    if claimed < cardinality(bell_ids) then
+      return query select * from doorbell.drop_bells(bell_tenants, bell_ids, tick.kinds, claimed);
+    end if;
     if lanes is null then
       perform doorbell.forget_rung(bell_tenants, bell_ids, caller);
     end if;
   end if;
   perform doorbell.unclamp(caller);
 end $$;
+
+-- A tick that settles nothing: claims what doorbells name that came through an external queue. Zero rows: drop them.
+create or replace function doorbell.claim(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint default 30000)
+returns setof doorbell.tick_row
+language sql security definer set search_path = pg_catalog, pg_temp as
+  'select * from doorbell.tick(worker, kinds, 0, lease_ms => lease_ms, bell_tenants => tenants, bell_ids => ids)';

@@ -131,7 +131,10 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
            'attempt ' || a.attempt || ' ended: ' || a.outcome, jsonb_strip_nulls(jsonb_build_object('code', a.error_code, 'error', a.error))
       from doorbell.attempts a where a.tenant_id = tenant and a.job_id = job
      union all
-    select j.finished_at, j.attempts, 4, 0, 'job', case j.state when 'failed' then 'error' else 'info' end, null, j.state,
+    -- A dead letter and its last attempt are written by one statement, in no order: the attempt is told first.
+    select greatest(j.finished_at, (select a.ended_at from doorbell.attempts a
+                                     where a.tenant_id = tenant and a.job_id = job and a.attempt = j.attempts)),
+           j.attempts, 4, 0, 'job', case j.state when 'failed' then 'error' else 'info' end, null, j.state,
            jsonb_strip_nulls(jsonb_build_object('code', j.error_code))
       from doorbell.all_jobs j where j.tenant_id = tenant and j.id = job and j.finished_at is not null)
   select t.at, t.attempt, t.what, t.level, t.stage, t.message, t.fields

@@ -79,7 +79,7 @@ begin
   begin
     ids := array(select e.job_id from unnest(names) t(tenant), lateral doorbell.enqueue(t.tenant, 'doorbell.canary') e);
     select count(*) into claimed
-      from doorbell.claim_jobs('doorbell:canary', names, ids, array['doorbell.canary'], 1000) c where c.what = 'claimed';
+      from doorbell.claim('doorbell:canary', names, ids, array['doorbell.canary'], 1000) c where c.what = 'claimed';
     raise exception 'undo' using errcode = 'DB000';
   exception when sqlstate 'DB000' then
     return claimed = 3;

@@ -69,7 +69,8 @@ create table doorbell.jobs (
   traceparent     text collate "C",
   last_error      text,
   primary key (tenant_id, id)
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
+) with (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
+-- A page must hold every row of it twice, for one statement may claim them all, and a claimed row is some 50 bytes longer.
 
 -- For the sweep, which passes over a million future jobs. Its tenant compares as "POSIX", which orders bytes as "C" does but
 -- is another collation to the planner: a statement that looks a job up by tenant and id finds the primary key and no other
@@ -315,7 +316,7 @@ insert into doorbell.settings (name, value) values
 
 -- An element of enqueue_many: members are named as enqueue's arguments are.
 create type doorbell.new_job as (
-  tenant text, kind text, payload jsonb, id uuid, key text, run_after timestamptz, lane text, priority int,
+  tenant text, kind text, payload jsonb, id uuid, key text, run_after timestamptz, delay_ms float8, lane text, priority int,
   max_attempts int, object_key text, object_sha256 text, object_size bigint, limit_key text, traceparent text);
 
 -- A row of a tick. what = 'claimed': a job, with its attempt. 'lost': a settlement that was refused, the lease was gone.

@@ -24,6 +24,15 @@ export async function checkLogin(tx: Tx): Promise<readonly Finding[]> {
       mend: "set DATABASE_URL to a Postgres of its own",
     });
   }
+  for (const owner of facts.unboundOwners) {
+    findings.push({
+      code: "owner_unbound",
+      severity: "refuse",
+      subject: owner,
+      message: `role ${owner} owns tables or functions of Doorbell, and row-level security does not bind it: our functions would act for every tenant`,
+      mend: `alter role ${owner} nosuperuser nobypassrls; or let doorbell_owner own them`,
+    });
+  }
   return [...findings, ...unboundBy(facts)];
 }
 

@@ -117,7 +117,7 @@ test("a tenant that is in force on a new connection is found", async () => {
 test("a claim that passes over the jobs of several tenants is found", async () => {
   const { sql, codes } = await open();
   await sql(
-    `create or replace function doorbell.claim_jobs(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint)
+    `create or replace function doorbell.claim(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint default 30000)
      returns setof doorbell.tick_row language sql as 'select null::doorbell.tick_row where false'`,
   );
   expect(await codes()).toEqual(["claims_nothing"]);

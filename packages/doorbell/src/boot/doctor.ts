@@ -40,14 +40,16 @@ async function examineDatabase(url: string, settings: Settings): Promise<readonl
   try {
     const login = await attempt("login", () => checkLogin(database));
     const version = await attempt("schema version", () => checkVersion(database));
-    // On a schema that is not ours the rest would find nothing but that, in other words.
-    if (version.length > 0) return [...login, ...version, ...(await attempt("tables", () => checkTables(database)))];
+    // On functions of another version these would find nothing but that, in other words.
+    const ifOurs = async (check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
+      version.length > 0 ? [] : await attempt(check, run);
     return [
       ...login,
-      ...(await attempt("rights", () => checkRights(database, settings.role))),
+      ...version,
+      ...(await ifOurs("rights", () => checkRights(database, settings.role))),
       ...(await attempt("tables", () => checkTables(database))),
       ...(await attempt("clamp at checkout", () => checkCheckout(database))),
-      ...(await attempt("canary", () => checkCanary(database))),
+      ...(await ifOurs("canary", () => checkCanary(database))),
     ];
   } finally {
     await database.close();

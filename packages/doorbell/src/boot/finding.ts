@@ -15,6 +15,7 @@ export type FindingCode =
   | "login_superuser"
   | "objects_not_durable"
   | "objects_unusable"
+  | "owner_unbound"
   | "queue_in_process"
   | "schema_ahead"
   | "schema_behind"

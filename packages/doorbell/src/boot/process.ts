@@ -5,11 +5,12 @@ import type { App, Runtime } from "../app.ts";
 import type { Settings } from "../config/settings.ts";
 import { defaultLane } from "../core/definition.ts";
 import { createDoorbell, type Doorbell } from "../doorbell.ts";
+import { databaseProbe } from "../http/database-probe.ts";
 import { type FetchHandler, routes } from "../http/routes.ts";
 import { listen } from "../http/server.ts";
 import { exposeTable } from "../http/table-gauges.ts";
-import type { Tx } from "../store/database.ts";
-import { functionsNotGranted, ping } from "../store/inspect.ts";
+import { Database } from "../store/database.ts";
+import { functionsNotGranted, valueMaxBytes } from "../store/inspect.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Health } from "../worker/worker.ts";
@@ -49,6 +50,7 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
       queue: settings.queueUrl,
       objects: settings.objectsUrl,
       connectionsMax: settings.connectionsMax,
+      valueMaxBytes: await limitSetIn(databaseUrl),
       log,
       metrics,
       ...(app.tenantSetting !== undefined && { tenantSetting: app.tenantSetting }),
@@ -65,9 +67,10 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
     const work =
       role === "web" ? await maintain(doorbell, app, settings) : handle(doorbell, app, settings, resources, runtime);
 
+    const postgresAnswers = databaseProbe(doorbell.client.database);
     const ready = async (): Promise<Health> => {
       const reasons = stopping ? ["the process is stopping"] : [...work.health().reasons];
-      if (!(await answers(doorbell.client.database))) reasons.push("postgres does not answer");
+      if (!(await postgresAnswers())) reasons.push("postgres does not answer");
       return { ready: reasons.length === 0, reasons };
     };
     const server = await listen(routes({ ready, metrics, log, web }), host, settings.port);
@@ -128,25 +131,18 @@ async function maintain(doorbell: Doorbell, app: App, settings: Settings): Promi
   };
 }
 
-function lanesOf(app: App): readonly string[] {
-  return [...new Set([defaultLane, ...app.jobs.map((job) => job.lane)])];
+/** Read once, at the start: a process does not follow a change of it. */
+async function limitSetIn(databaseUrl: string): Promise<number> {
+  const database = new Database({ url: databaseUrl, max: 1, name: "doorbell" });
+  try {
+    return await valueMaxBytes(database);
+  } finally {
+    await database.close();
+  }
 }
 
-const answerWithinMs = 2_000;
-
-/** A probe is not made to wait for as long as a query may take. */
-async function answers(tx: Tx): Promise<boolean> {
-  const abort = new AbortController();
-  const late = delay(answerWithinMs, false, { signal: abort.signal }).catch(() => false);
-  const answered = await Promise.race([
-    ping(tx).then(
-      () => true,
-      () => false,
-    ),
-    late,
-  ]);
-  abort.abort();
-  return answered;
+function lanesOf(app: App): readonly string[] {
+  return [...new Set([defaultLane, ...app.jobs.map((job) => job.lane)])];
 }
 
 /** All of them, also after one that fails: what is left open would keep the process alive. Throws the first error. */

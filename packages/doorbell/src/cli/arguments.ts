@@ -1,13 +1,13 @@
 // How texts of the command line become values. What is none is a usage error, told by commander with the option's name.
 import { userInfo } from "node:os";
-import { InvalidArgumentError, Option } from "commander";
+import { Argument, InvalidArgumentError, Option } from "commander";
 import { toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import { requireTenant } from "../core/tenant.ts";
 
 /** Turns our refusal into commander's. */
-function parser<Value>(parse: (text: string) => Value): (text: string) => Value {
+export function parser<Value>(parse: (text: string) => Value): (text: string) => Value {
   return (text) => {
     try {
       return parse(text);
@@ -27,19 +27,55 @@ export function jsonOption(): Option {
   return new Option("--json", "as one JSON document");
 }
 
+/** The options by which a list is read page by page. */
+export function pageOptions(): readonly Option[] {
+  return [
+    new Option("--before <job>", "the page after this job: the last of the page before").argParser(jobId),
+    new Option("--limit <number>", "jobs on a page, at most 1000").argParser(wholeNumber(1, 1_000)).default(100),
+  ];
+}
+
+export function kindOption(meaning: string): Option {
+  return new Option("--kind <kind>", meaning);
+}
+
+export function sinceOption(meaning: string): Option {
+  return new Option("--since <time>", `${meaning}: "2h" ago, "2026-01-31", or "2026-01-31T12:00:00Z"`).argParser(since);
+}
+
+/** A reason is for whoever reads the record later: an empty one is none. */
+export function reasonOption(meaning: string): Option {
+  return new Option("--reason <text>", meaning).argParser(someText);
+}
+
 export function actorOption(): Option {
-  return new Option("--actor <name>", "who does it, for the record").default(osUser(), "the OS user");
+  return new Option("--actor <name>", "who does it, for the record")
+    .default(osUser(), "the OS user")
+    .argParser(someText);
+}
+
+export function jobArgument(): Argument {
+  return new Argument("<job>", "its id").argParser(jobId);
+}
+
+/** Without a job the action is given undefined. */
+export function jobsArgument(meaning: string): Argument {
+  return new Argument("[job...]", meaning).argParser((text: string, before: readonly string[] | undefined) => [
+    ...(before ?? []),
+    jobId(text),
+  ]);
 }
 
 export const jobId: (text: string) => string = parser((text) => {
-  if (!isUuid(text)) throw new DoorbellError("option_invalid", "not a UUID");
-  return text.toLowerCase();
+  const id = text.toLowerCase();
+  if (!isUuid(id)) throw new DoorbellError("option_invalid", `not a UUID: ${text.slice(0, 60)}`);
+  return id;
 });
 
-/** For arguments that may be given many times. */
-export function jobIds(text: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), jobId(text)];
-}
+const someText: (text: string) => string = parser((text) => {
+  if (text.trim() === "") throw new DoorbellError("option_invalid", "empty");
+  return text;
+});
 
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return parser((text) => {

@@ -11,6 +11,9 @@ export interface CommandClientOptions {
   readonly objects?: boolean;
 }
 
+/** What a command takes the trouble to send. Which limit is set Postgres knows, and refuses what is above it. */
+export const handledBytesMax: number = 16 * 1_024 * 1_024;
+
 /** The database of the settings, or the server of `doorbell start` in this folder. Throws option_invalid. */
 export async function requireDatabaseUrl(settings: Settings): Promise<string> {
   const url = settings.databaseUrl ?? (settings.environment === "development" ? await findDevelopmentDatabase() : null);
@@ -33,6 +36,7 @@ export async function withClient<T>(
   const client = await openClient({
     databaseUrl: await requireDatabaseUrl(settings),
     ...(options.objects && { objects: settings.objectsUrl }),
+    valueMaxBytes: handledBytesMax,
     connectionsMax: 2,
     log: createLog({ level: "warn", destination: process.stderr }),
   });

@@ -3,15 +3,24 @@ import { Command, Option } from "commander";
 import { DoorbellError } from "../core/errors.ts";
 import { type DeadLetterGroup, listDeadLetterGroups } from "../store/dead-letters.ts";
 import { discard, type JobRow, listJobs } from "../store/jobs.ts";
-import { actorOption, jobId, jobIds, jsonOption, since, tenantOption, wholeNumber } from "./arguments.ts";
+import {
+  actorOption,
+  jobsArgument,
+  jsonOption,
+  kindOption,
+  pageOptions,
+  reasonOption,
+  sinceOption,
+  tenantOption,
+} from "./arguments.ts";
 import { asTenant } from "./client.ts";
-import { firstLine, instant, print, printJson, printList } from "./output.ts";
+import { firstLine, instant, noteMore, print, printJson, printList } from "./output.ts";
 import { replaySelected } from "./replay-jobs.ts";
 import { type Selection, selectJobs } from "./select-jobs.ts";
 import { withoutPayload } from "./shown-job.ts";
 import type { Column } from "./table.ts";
 
-const columns: readonly Column<JobRow>[] = [
+const columns: readonly Column<Omit<JobRow, "payload">>[] = [
   { title: "job", value: (job) => job.id, whole: true },
   { title: "kind", value: (job) => job.kind },
   { title: "attempts", value: (job) => job.attempts },
@@ -48,40 +57,42 @@ export function deadLettersCommand(): Command {
     .addCommand(discardCommand());
 }
 
+interface ListGiven extends Selected {
+  readonly before?: string;
+  readonly limit: number;
+  readonly group?: boolean;
+}
+
 function listCommand(): Command {
-  return new Command("list")
-    .description("newest first; with --group: by what went wrong")
+  const command = new Command("list")
+    .description("newest first; with --group: by what went wrong, the largest group first")
     .addOption(tenantOption())
-    .option("--kind <kind>")
-    .option("--fingerprint <fingerprint>", "of one group")
-    .addOption(new Option("--since <time>", "created since, or so long ago").argParser(since))
-    .addOption(new Option("--before <job>", "the page after this job").argParser(jobId))
-    .addOption(new Option("--limit <number>").argParser(wholeNumber(1, 1_000)).default(100))
-    .addOption(new Option("--group", "by what went wrong").conflicts(["kind", "fingerprint", "since", "before"]))
-    .addOption(jsonOption())
-    .action(
-      async (given: Selected & { readonly before?: string; readonly limit: number; readonly group?: boolean }) => {
-        const { tenant, json = false, group = false, ...filter } = given;
-        const empty = "no dead letters";
-        if (group) {
-          const groups = await asTenant(tenant, (tx) => listDeadLetterGroups(tx, tenant, filter.limit));
-          return printList(groups, groupColumns, { json, empty });
-        }
-        const jobs = await asTenant(tenant, (tx) => listJobs(tx, tenant, { ...filter, state: "failed" }));
-        if (json) printJson(jobs.map(withoutPayload));
-        else printList(jobs, columns, { json, empty });
-      },
-    );
+    .addOption(kindOption("of this kind"))
+    .option("--fingerprint <fingerprint>", "of this group")
+    .addOption(sinceOption("created since"))
+    .addOption(new Option("--group", "by what went wrong").conflicts(["kind", "fingerprint", "since", "before"]));
+  for (const option of pageOptions()) command.addOption(option);
+  return command.addOption(jsonOption()).action(async (given: ListGiven) => {
+    const { tenant, json = false, group = false, ...filter } = given;
+    const empty = "no dead letters";
+    if (group) {
+      const groups = await asTenant(tenant, (tx) => listDeadLetterGroups(tx, tenant, filter.limit));
+      return printList(groups, groupColumns, { json, empty });
+    }
+    const jobs = await asTenant(tenant, (tx) => listJobs(tx, tenant, { ...filter, state: "failed" }));
+    printList(jobs.map(withoutPayload), columns, { json, empty });
+    if (!json) noteMore(jobs, filter.limit);
+  });
 }
 
 /** The options by which `replay` and `discard` select. */
 function selecting(command: Command): Command {
   return command
-    .argument("[job...]", "these", jobIds, [])
+    .addArgument(jobsArgument("these dead letters"))
     .addOption(tenantOption())
-    .option("--kind <kind>", "all of this kind")
-    .option("--fingerprint <fingerprint>", "all of this group")
-    .addOption(new Option("--since <time>", "all created since, or so long ago").argParser(since))
+    .addOption(kindOption("all of this kind"))
+    .option("--fingerprint <fingerprint>", "all of this group (see list --group)")
+    .addOption(sinceOption("all created since"))
     .option("--all", "all of the tenant's");
 }
 
@@ -109,34 +120,34 @@ function replayCommand(): Command {
   return selecting(new Command("replay").description("run them again; no completed effect a second time"))
     .option("--dry-run", "only tell which")
     .addOption(jsonOption())
-    .action(async (ids: readonly string[], given: Selected & { readonly dryRun?: boolean }) => {
+    .action(async (ids: readonly string[] = [], given: Selected & { readonly dryRun?: boolean }) => {
       const { tenant, dryRun = false, json = false } = given;
       await replaySelected({ tenant, selection: selectionOf(ids, given), dryRun, json });
     });
 }
 
+interface DiscardGiven extends Selected {
+  readonly reason: string;
+  readonly actor: string;
+}
+
 function discardCommand(): Command {
   return selecting(new Command("discard").description("put them aside, with a reason on record"))
-    .requiredOption("--reason <text>", "why, for the record")
+    .addOption(reasonOption("why, for the record").makeOptionMandatory())
     .addOption(actorOption())
     .addOption(jsonOption())
-    .action(async (ids: readonly string[], given: Selected & { readonly reason: string; readonly actor: string }) => {
+    .action(async (ids: readonly string[] = [], given: DiscardGiven) => {
       const { tenant, reason, actor, json = false } = given;
       const selection = selectionOf(ids, given);
       // One transaction: all that were selected, or none.
       const discarded = await asTenant(tenant, async (tx) => {
         const jobs = await selectJobs(tx, tenant, selection);
-        const settled = jobs.find((job) => job.state !== "failed");
-        if (settled !== undefined) {
-          throw new DoorbellError("job_not_found", `no such dead letter: job ${settled.id} is ${settled.state}`);
+        const other = jobs.find((job) => job.state !== "failed");
+        if (other !== undefined) {
+          throw new DoorbellError("job_not_found", `no such dead letter: job ${other.id} is ${other.state}`);
         }
-        return await discard(
-          tx,
-          tenant,
-          jobs.map((job) => job.id),
-          reason,
-          actor,
-        );
+        const chosen = jobs.map((job) => job.id);
+        return await discard(tx, tenant, chosen, reason, actor);
       });
       if (json) printJson(discarded);
       else print(`discarded: ${discarded.length}`);

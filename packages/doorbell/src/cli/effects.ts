@@ -1,12 +1,13 @@
 // `doorbell effects`: the ledger's entries, and a person's answer about one that is in doubt.
 import { Command, Option } from "commander";
 import { DoorbellError } from "../core/errors.ts";
+import { toStorableJson } from "../core/json.ts";
 import { getJob } from "../store/jobs.ts";
 import { type EffectState, listEffects, type ResolveAnswer, resolveEffect } from "../store/ledger.ts";
-import { actorOption, jobId, jsonOption, jsonValue, tenantOption } from "./arguments.ts";
-import { asTenant, withClient } from "./client.ts";
-import { type EffectKnowledge, knowledgeOf, shownKnowledge } from "./effect-state.ts";
-import { instant, print, printJson, printList } from "./output.ts";
+import { actorOption, jobArgument, jobId, jsonOption, jsonValue, reasonOption, tenantOption } from "./arguments.ts";
+import { asTenant, handledBytesMax, withClient } from "./client.ts";
+import { type EffectKnowledge, knowledgeOf, noteConflicts, shownKnowledge } from "./effect-state.ts";
+import { firstLine, instant, print, printJson, printList } from "./output.ts";
 import type { Column } from "./table.ts";
 
 type ShownEffect = EffectState & { readonly state: EffectKnowledge };
@@ -19,7 +20,7 @@ const columns: readonly Column<ShownEffect>[] = [
   { title: "begun", value: (effect) => instant(effect.begun_at) },
   { title: "by attempt", value: (effect) => effect.attempt },
   { title: "says", value: (effect) => effect.actor ?? effect.source },
-  { title: "reason", value: (effect) => effect.reason },
+  { title: "reason", value: (effect) => firstLine(effect.reason) },
 ];
 
 export function effectsCommand(): Command {
@@ -56,6 +57,7 @@ function listCommand(): Command {
       });
       const shown = inDoubt ? effects.filter((effect) => effect.state === "in_doubt") : effects;
       printList(shown, columns, { json, empty: inDoubt ? "no effect is in doubt" : "no effects" });
+      if (!json) noteConflicts(shown);
     });
 }
 
@@ -72,7 +74,7 @@ interface ResolveGiven {
 function resolveCommand(): Command {
   return new Command("resolve")
     .description("say what became of an effect in doubt; the job goes on with that")
-    .argument("<job>", "its id", jobId)
+    .addArgument(jobArgument())
     .argument("<key>", "the effect's key")
     .addOption(tenantOption())
     .addOption(new Option("--happened", "it did: it is not done again").conflicts("didNotHappen"))
@@ -80,14 +82,15 @@ function resolveCommand(): Command {
     .addOption(
       new Option("--value <json>", "with --happened: what the handler is to see as its value").argParser(jsonValue),
     )
-    .requiredOption("--reason <text>", "how that is known, for the record")
+    .addOption(reasonOption("how that is known, for the record").makeOptionMandatory())
     .addOption(actorOption())
     .addOption(jsonOption())
     .action(async (job: string, key: string, given: ResolveGiven) => {
       const { tenant, happened = false, didNotHappen = false, value, reason, actor, json = false } = given;
       if (!happened && !didNotHappen) throw new DoorbellError("option_invalid", "say --happened or --did-not-happen");
       const outcome = happened ? "completed" : "not_done";
-      const text = value === undefined ? null : JSON.stringify(value);
+      const text =
+        value === undefined ? null : toStorableJson(value, { path: "value", maxBytes: handledBytesMax }).text;
       const answer = await withClient({}, async (client) => {
         const [resolved, row] = await client.transaction(tenant, async (tx) => [
           await resolveEffect(tx, { tenant, job, key, outcome, value: text, reason, actor }),

@@ -6,18 +6,35 @@ import { printable } from "./table.ts";
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2, refused: 78 } as const;
 
-/** Null: there is nothing to say (help was asked for, and has been given). */
-export function errorLine(error: unknown): string | null {
-  if (error instanceof CommanderError) {
-    // Help that was asked for is no error; help in the place of a command has been shown instead of an error.
-    if (error.code.startsWith("commander.help") || error.code === "commander.version") return null;
-    return printable(`doorbell: ${error.message.replace(/^error: /, "")}`);
+/** The command line was not understood. */
+export class UsageError extends Error {
+  constructor(error: CommanderError, command: string) {
+    super(`${withoutValue(error.message)}; see ${command} --help`);
   }
+
+  /** Help or the version was asked for and has been shown; or help has been shown in the place of a command. */
+  static isShown(error: CommanderError): boolean {
+    return error.code.startsWith("commander.help") || error.code === "commander.version";
+  }
+}
+
+/** A value may be a payload of any length, and is nobody's business: its option is named, and what is wrong with it. */
+function withoutValue(message: string): string {
+  return message
+    .replace(/^error: /, "")
+    .replace(/^(option '[^']*') argument '.*' is invalid\. /s, "$1: ")
+    .replace(/^command-argument value '.*' is invalid for argument ('\w+')\. /s, "argument $1: ");
+}
+
+/** Null: there is nothing to say. */
+export function errorLine(error: unknown): string | null {
+  if (error instanceof CommanderError) return null;
   return printable(`doorbell: ${describeFailure(error).message}${advice(error)}`);
 }
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof UsageError) return exitCodes.usage;
   return DoorbellError.isInstance(error) ? error.traits.exitCode : exitCodes.failed;
 }
 

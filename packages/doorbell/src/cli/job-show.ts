@@ -1,22 +1,34 @@
-// `doorbell jobs show`: all that is known of one job: its row, its attempts, its effects, and what it waits for.
+// `doorbell jobs show`: all that is known of one job: its row, its attempts, its effects, and what becomes of it next.
 import { Command } from "commander";
 import { type AttemptRow, listAttempts } from "../store/attempts.ts";
-import type { JobRow } from "../store/jobs.ts";
 import { type EffectState, listEffects } from "../store/ledger.ts";
-import { listWorkers, type WorkerRow } from "../store/maintenance.ts";
-import { jobId, jsonOption, tenantOption } from "./arguments.ts";
+import { listWorkers } from "../store/maintenance.ts";
+import { jobArgument, jsonOption, tenantOption } from "./arguments.ts";
 import { asTenant } from "./client.ts";
-import { knowledgeOf, shownKnowledge, whatToDo } from "./effect-state.ts";
-import { firstLine, instant, note, print, printJson, printTable } from "./output.ts";
+import { type EffectKnowledge, knowledgeOf, noteConflicts, shownKnowledge, whatFollows } from "./effect-state.ts";
+import { nextStep } from "./next-step.ts";
+import { firstLine, instant, print, printJson, printTable } from "./output.ts";
 import { requireJob } from "./select-jobs.ts";
-import { shownState, withoutPayload } from "./shown-job.ts";
+import { type ShownJob, shownJob, shownState } from "./shown-job.ts";
 import { type Column, printable } from "./table.ts";
 
+type ShownEffect = EffectState & {
+  readonly state: EffectKnowledge;
+  /** Where it is in doubt. */
+  readonly next: string | null;
+};
+
 interface Shown {
-  readonly job: JobRow;
+  /** With its payload if that was asked for. */
+  readonly job: ShownJob & { readonly next: string | null; readonly payload?: unknown };
   readonly attempts: readonly AttemptRow[];
-  readonly effects: readonly EffectState[];
-  readonly workers: readonly WorkerRow[];
+  readonly effects: readonly ShownEffect[];
+}
+
+interface Given {
+  readonly tenant: string;
+  readonly payload?: boolean;
+  readonly json?: boolean;
 }
 
 const attemptColumns: readonly Column<AttemptRow>[] = [
@@ -29,77 +41,79 @@ const attemptColumns: readonly Column<AttemptRow>[] = [
   { title: "error", value: (one) => firstLine(one.error) },
 ];
 
-const effectColumns = (job: JobRow): readonly Column<EffectState>[] => [
+const effectColumns: readonly Column<ShownEffect>[] = [
   { title: "effect", value: (effect) => effect.key, whole: true },
   { title: "type", value: (effect) => effect.type },
-  { title: "state", value: (effect) => shownKnowledge[knowledgeOf(effect, job)], whole: true },
+  { title: "state", value: (effect) => shownKnowledge[effect.state], whole: true },
   { title: "begun", value: (effect) => instant(effect.begun_at) },
   { title: "by attempt", value: (effect) => effect.attempt },
   { title: "times", value: (effect) => effect.n },
   { title: "says", value: (effect) => effect.actor ?? effect.source },
-  { title: "reason", value: (effect) => effect.reason },
+  { title: "reason", value: (effect) => firstLine(effect.reason) },
 ];
 
 export function jobShowCommand(): Command {
   return new Command("show")
-    .description("one job: its row, attempts and effects")
-    .argument("<job>", "its id", jobId)
+    .description("one job: its row, attempts and effects, and what becomes of it next")
+    .addArgument(jobArgument())
     .addOption(tenantOption())
     .option("--payload", "its payload too")
     .addOption(jsonOption())
-    .action(
-      async (id: string, given: { readonly tenant: string; readonly payload?: boolean; readonly json?: boolean }) => {
-        const { tenant, payload = false, json = false } = given;
-        const shown = await asTenant(tenant, async (tx): Promise<Shown> => {
-          const job = await requireJob(tx, tenant, id);
-          return {
-            job,
-            attempts: await listAttempts(tx, tenant, id),
-            effects: await listEffects(tx, tenant, id, false),
-            workers: await listWorkers(tx),
-          };
-        });
-        if (json) printJson(asJson(shown, payload));
-        else printShown(shown, payload);
-      },
-    );
+    .action(async (id: string, { tenant, payload = false, json = false }: Given) => {
+      const shown = await look(tenant, id, payload);
+      if (json) printJson(shown);
+      else printShown(shown);
+    });
 }
 
-function asJson({ job, attempts, effects }: Shown, payload: boolean): object {
-  return {
-    job: payload ? job : withoutPayload(job),
-    attempts,
-    effects: effects.map((effect) => ({ ...effect, state: knowledgeOf(effect, job) })),
-  };
+function look(tenant: string, id: string, withPayload: boolean): Promise<Shown> {
+  return asTenant(tenant, async (tx) => {
+    const row = await requireJob(tx, tenant, id);
+    const job = shownJob(row, await listWorkers(tx));
+    const effects = await listEffects(tx, tenant, id, false);
+    return {
+      job: { ...job, next: nextStep(job), ...(withPayload && { payload: row.payload }) },
+      attempts: await listAttempts(tx, tenant, id),
+      effects: effects.map((effect): ShownEffect => {
+        const state = knowledgeOf(effect, job);
+        return { ...effect, state, next: state === "in_doubt" ? whatFollows(effect, job) : null };
+      }),
+    };
+  });
 }
 
-function printShown({ job, attempts, effects, workers }: Shown, payload: boolean): void {
+function printShown({ job, attempts, effects }: Shown): void {
   for (const [name, value] of fieldsOf(job)) print(`${name.padEnd(12)}${printable(value)}`);
-  if (payload) print(`${"payload".padEnd(12)}${printable(JSON.stringify(job.payload))}`);
   if (attempts.length > 0) {
     print("");
     printTable(attempts, attemptColumns);
   }
   if (effects.length > 0) {
     print("");
-    printTable(effects, effectColumns(job));
+    printTable(effects, effectColumns);
   }
-  for (const effect of effects) {
-    if (knowledgeOf(effect, job) === "in_doubt") print(printable(`\nIN DOUBT: ${whatToDo(effect, job.tenant_id)}`));
-    if (effect.conflict)
-      note(`effect ${effect.key} is on record both as completed and as not done: look at what happened`);
+  for (const { key, next } of effects) {
+    if (next !== null) print(`\n${printable(`IN DOUBT: ${key}: ${next}`)}`);
   }
-  if (job.state === "queued" && !workers.some((worker) => worker.kinds.includes(job.kind))) {
-    note(`no live worker knows kind ${job.kind}: the job waits for one, and loses no attempt`);
-  }
+  noteConflicts(effects);
+  if (job.state === "failed") printError(job.last_error);
+}
+
+/** All lines of it; the table has the first. */
+function printError(error: string | null): void {
+  const lines = (error ?? "").split("\n");
+  if (lines.length === 1) return;
+  print("\nthe error of the last attempt:");
+  for (const line of lines) print(`  ${printable(line)}`);
 }
 
 /** What has a value; the rest would only be in the way. */
-function fieldsOf(job: JobRow): readonly (readonly [string, string])[] {
+function fieldsOf(job: Shown["job"]): readonly (readonly [string, string])[] {
   const fields: readonly (readonly [string, string | null])[] = [
     ["job", job.id],
     ["kind", job.kind],
     ["state", shownState(job)],
+    ["next", job.next],
     ["attempts", `${job.attempts} of ${job.max_attempts}`],
     ["lane", job.lane],
     ["priority", job.priority === 0 ? null : String(job.priority)],
@@ -115,6 +129,7 @@ function fieldsOf(job: JobRow): readonly (readonly [string, string])[] {
     ["error code", job.error_code],
     ["error", job.last_error === null ? null : firstLine(job.last_error)],
     ["result", job.result === null ? null : JSON.stringify(job.result)],
+    ["payload", job.payload === undefined ? null : JSON.stringify(job.payload)],
   ];
   return fields.filter((field): field is readonly [string, string] => field[1] !== null);
 }

@@ -1,7 +1,7 @@
 // `doorbell logs`: the story of one job, all attempts in order: what became of it, what its handlers said, its effects.
 import { Command } from "commander";
 import { type StoryLine, story } from "../store/jobs.ts";
-import { jobId, jsonOption, tenantOption } from "./arguments.ts";
+import { jobArgument, jsonOption, tenantOption } from "./arguments.ts";
 import { asTenant, noSuchJob } from "./client.ts";
 import { print, printJson } from "./output.ts";
 import { printable } from "./table.ts";
@@ -9,7 +9,7 @@ import { printable } from "./table.ts";
 export function logsCommand(): Command {
   return new Command("logs")
     .description("the story of one job, all its attempts in order")
-    .argument("<job>", "its id", jobId)
+    .addArgument(jobArgument())
     .addOption(tenantOption())
     .addOption(jsonOption())
     .action(async (id: string, { tenant, json = false }: { readonly tenant: string; readonly json?: boolean }) => {

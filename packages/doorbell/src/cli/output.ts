@@ -29,6 +29,12 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
   process.stdout.write(renderTable(rows, columns, process.stdout.isTTY ? process.stdout.columns : null));
 }
 
+/** Says how to read on, where a page is full. */
+export function noteMore(page: readonly { readonly id: string }[], limit: number): void {
+  const last = page.at(-1);
+  if (last !== undefined && page.length === limit) note(`there may be more: --before ${last.id}`);
+}
+
 /** In UTC, to the second. */
 export function instant(at: Date | null): string {
   return at === null ? "-" : `${at.toISOString().slice(0, 19)}Z`;

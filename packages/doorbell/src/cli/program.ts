@@ -1,46 +1,40 @@
-// The command line as a whole: which commands there are.
+// The command line as a whole: which commands there are. A command is loaded when it is asked for: what serves HTTP and
+// runs handlers is nothing to one that reads a list.
 import { Command } from "commander";
 import { version } from "../version.ts";
-import { deadLettersCommand } from "./dead-letters.ts";
-import { doctorCommand } from "./doctor.ts";
-import { effectsCommand } from "./effects.ts";
-import { enqueueCommand } from "./enqueue.ts";
-import { jobsCommand } from "./jobs.ts";
-import { logsCommand } from "./logs.ts";
-import { migrateCommand } from "./migrate.ts";
-import { objectsCommand } from "./objects.ts";
-import { replayCommand } from "./replay.ts";
-import { startCommand } from "./start.ts";
-import { statsCommand } from "./stats.ts";
-import { sweepCommand } from "./sweep.ts";
+import { UsageError } from "./errors.ts";
 
-const commands: readonly (() => Command)[] = [
-  startCommand,
-  migrateCommand,
-  doctorCommand,
-  sweepCommand,
-  statsCommand,
-  enqueueCommand,
-  jobsCommand,
-  logsCommand,
-  replayCommand,
-  deadLettersCommand,
-  effectsCommand,
-  objectsCommand,
-];
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import("./start.ts")).startCommand(),
+  migrate: async () => (await import("./migrate.ts")).migrateCommand(),
+  doctor: async () => (await import("./doctor.ts")).doctorCommand(),
+  sweep: async () => (await import("./sweep.ts")).sweepCommand(),
+  stats: async () => (await import("./stats.ts")).statsCommand(),
+  enqueue: async () => (await import("./enqueue.ts")).enqueueCommand(),
+  jobs: async () => (await import("./jobs.ts")).jobsCommand(),
+  logs: async () => (await import("./logs.ts")).logsCommand(),
+  replay: async () => (await import("./replay.ts")).replayCommand(),
+  "dead-letters": async () => (await import("./dead-letters.ts")).deadLettersCommand(),
+  effects: async () => (await import("./effects.ts")).effectsCommand(),
+  objects: async () => (await import("./objects.ts")).objectsCommand(),
+};
 
-export function createProgram(): Command {
+/** The program with the command that the arguments begin with; with all of them where that is none: for help and hints. */
+export async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("doorbell")
     .description("background jobs: Postgres holds the state, the queue holds the delivery")
     .version(version)
     .addHelpText("after", "\nExit codes: 0 done, 1 failed, 2 usage, 78 refused to start. Settings: docs/settings.md");
-  for (const make of commands) program.addCommand(make());
-  return program;
+  const named = Object.hasOwn(commands, args[0] ?? "") ? commands[args[0] ?? ""] : undefined;
+  for (const load of named === undefined ? Object.values(commands) : [named]) program.addCommand(await load());
+  return throwErrors(program, program.name());
 }
 
 /** For this command and all below: errors are thrown, and nothing is written about them here. */
-export function throwErrors(command: Command): Command {
-  command.exitOverride().configureOutput({ outputError: () => {} });
-  for (const child of command.commands) throwErrors(child);
+function throwErrors(command: Command, path: string): Command {
+  command.configureOutput({ outputError: () => {} }).exitOverride((error) => {
+    throw UsageError.isShown(error) ? error : new UsageError(error, path);
+  });
+  for (const child of command.commands) throwErrors(child, `${path} ${child.name()}`);
   return command;
 }

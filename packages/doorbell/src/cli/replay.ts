@@ -2,7 +2,7 @@
 import { Command, Option } from "commander";
 import { DoorbellError } from "../core/errors.ts";
 import type { JobState } from "../store/jobs.ts";
-import { jobIds, jsonOption, since, tenantOption } from "./arguments.ts";
+import { jobsArgument, jsonOption, kindOption, sinceOption, tenantOption } from "./arguments.ts";
 import { replaySelected } from "./replay-jobs.ts";
 
 interface Given {
@@ -20,17 +20,17 @@ const settledStates: readonly JobState[] = ["failed", "done", "cancelled", "disc
 export function replayCommand(): Command {
   return new Command("replay")
     .description("run settled jobs again: the same job, its next attempt, no completed effect a second time")
-    .argument("[job...]", "these jobs", jobIds, [])
+    .addArgument(jobsArgument("these jobs"))
     .addOption(tenantOption())
     .addOption(
       new Option("--object-key <key>", "the newest job of each kind with this object").conflicts(["state", "since"]),
     )
-    .option("--kind <kind>", "all of this kind; with --object-key: only this kind")
+    .addOption(kindOption("all of this kind; with --object-key: of no other kind"))
     .addOption(new Option("--state <state>", "all in this state (default: failed)").choices(settledStates))
-    .addOption(new Option("--since <time>", "created since, or so long ago").argParser(since))
+    .addOption(sinceOption("all created since"))
     .option("--dry-run", "only tell which")
     .addOption(jsonOption())
-    .action(async (ids: readonly string[], given: Given) => {
+    .action(async (ids: readonly string[] = [], given: Given) => {
       const { tenant, dryRun = false, json = false, ...filter } = given;
       const narrowed = filter.objectKey ?? filter.kind ?? filter.state ?? filter.since;
       if (ids.length === 0 && narrowed === undefined) {

@@ -7,8 +7,9 @@ import { loadApp } from "../boot/load-app.ts";
 import { startProcess } from "../boot/process.ts";
 import { logFindings, reasonsToRefuse, refusalText } from "../boot/refusal.ts";
 import { installEnding } from "../boot/signals.ts";
+import { defaultText } from "../config/default-text.ts";
 import { resolveSettings, type SettingName, type Settings, settingNames } from "../config/settings.ts";
-import { settingsTable } from "../config/table.ts";
+import { type Setting, settingsTable } from "../config/table.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { exitCodes } from "./errors.ts";
@@ -18,9 +19,17 @@ const takeDownMs = 15_000;
 
 /** Every setting with a flag is an option: the table is the only list of them. */
 const options: readonly (readonly [SettingName, Option])[] = settingNames.flatMap((name) => {
-  const { flag, unit, meaning, env } = settingsTable[name];
-  return flag === null ? [] : [[name, new Option(`${flag} <value>`, `${meaning} (${unit}; ${env})`)] as const];
+  const option = optionOf(settingsTable[name]);
+  return option === null ? [] : [[name, option] as const];
 });
+
+function optionOf(setting: Setting<unknown>): Option | null {
+  const { flag, unit, meaning, env } = setting;
+  if (flag === null) return null;
+  const preset = defaultText(setting, (text) => text);
+  const facts = [unit, ...(preset === null ? [] : [`default ${preset}`]), env];
+  return new Option(`${flag} <value>`, `${meaning} (${facts.join("; ")})`);
+}
 
 export function startCommand(): Command {
   const command = new Command("start").description("serve HTTP, run handlers, or both, until a signal comes");
@@ -55,6 +64,8 @@ async function start(settings: Settings): Promise<void> {
       stopWithinMs: settings.closeAfterMs + settings.graceMs + takeDownMs,
     });
   } catch (error) {
+    // What an application threw is found by its stack, which the one line on standard error has no room for.
+    if (!DoorbellError.isInstance(error)) log.error("the process could not start", { error });
     await database?.stop();
     throw error;
   }

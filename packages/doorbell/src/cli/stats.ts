@@ -1,11 +1,17 @@
 // `doorbell stats`: the state of the table per kind, and the processes that have said so in the last half minute.
+import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
+import type { Client } from "../client/client.ts";
 import { requireTenant } from "../core/tenant.ts";
 import { type KindStats, kindStats, listWorkers, type WorkerRow } from "../store/maintenance.ts";
-import { jsonOption } from "./arguments.ts";
+import { jsonOption, parser } from "./arguments.ts";
 import { withClient } from "./client.ts";
 import { instant, note, print, printJson, printTable } from "./output.ts";
 import type { Column } from "./table.ts";
+
+const watchMs = 2_000;
+/** Cursor home, and everything from there on erased. */
+const clearScreen = "\u{1b}[H\u{1b}[J";
 
 const kindColumns: readonly Column<KindStats>[] = [
   { title: "kind", value: (stats) => stats.kind, whole: true },
@@ -35,35 +41,64 @@ const workerColumns: readonly Column<WorkerRow>[] = [
   { title: "kinds", value: (worker) => worker.kinds.join(" ") },
 ];
 
+interface Stats {
+  readonly kinds: readonly KindStats[];
+  readonly workers: readonly WorkerRow[];
+  /** Kinds with queued jobs that no live worker knows. */
+  readonly kinds_without_worker: readonly string[];
+  /** By the live processes, since each began. */
+  readonly doorbells_dropped: number;
+}
+
+interface Given {
+  readonly tenant?: string;
+  readonly watch?: boolean;
+  readonly json?: boolean;
+}
+
 export function statsCommand(): Command {
   return new Command("stats")
     .description("what is due, claimed, stuck, waiting and dead, per kind, and who works")
-    .addOption(new Option("--tenant <id>", "of one tenant only").argParser(requireTenant))
+    .addOption(new Option("--tenant <id>", "the jobs of one tenant only").argParser(parser(requireTenant)))
+    .option("--watch", `again every ${watchMs / 1_000} s, until it is interrupted; with --json a document a line`)
     .addOption(jsonOption())
-    .action(async ({ tenant, json = false }: { readonly tenant?: string; readonly json?: boolean }) => {
-      const { kinds, workers } = await withClient({}, async (client) => ({
-        kinds: await (tenant === undefined ? kindStats(client.database) : client.transaction(tenant, kindStats)),
-        workers: await listWorkers(client.database),
-      }));
-      const unhandled = kinds.filter((stats) => stats.workers === 0 && stats.due + stats.scheduled > 0);
-      const doorbellsDropped = workers.reduce((sum, worker) => sum + worker.doorbells_dropped, 0);
-      if (json) {
-        printJson({
-          kinds,
-          workers,
-          kinds_without_worker: unhandled.map((stats) => stats.kind),
-          doorbells_dropped: doorbellsDropped,
-        });
-        return;
-      }
-      if (kinds.length === 0) note("no jobs are open or dead");
-      else printTable(kinds, kindColumns);
-      print("");
-      if (workers.length === 0) note("no process runs");
-      else printTable(workers, workerColumns);
-      print(`\ndoorbells dropped by these processes: ${doorbellsDropped}`);
-      for (const { kind, due, scheduled } of unhandled) {
-        note(`no live worker knows kind ${kind}: ${due + scheduled} jobs wait, and lose no attempt`);
-      }
-    });
+    .action(({ tenant, watch = false, json = false }: Given) =>
+      withClient({}, async (client) => {
+        const clears = watch && !json && process.stdout.isTTY;
+        for (;;) {
+          const stats = await look(client, tenant);
+          if (clears) process.stdout.write(clearScreen);
+          if (json) printJson(stats);
+          else printStats(stats);
+          if (!watch) return;
+          await delay(watchMs);
+        }
+      }),
+    );
 }
+
+async function look(client: Client, tenant: string | undefined): Promise<Stats> {
+  const kinds = await (tenant === undefined ? kindStats(client.database) : client.transaction(tenant, kindStats));
+  const workers = await listWorkers(client.database);
+  return {
+    kinds,
+    workers,
+    kinds_without_worker: kinds.filter((one) => one.workers === 0 && queued(one) > 0).map((one) => one.kind),
+    doorbells_dropped: workers.reduce((sum, worker) => sum + worker.doorbells_dropped, 0),
+  };
+}
+
+function printStats({ kinds, workers, kinds_without_worker, doorbells_dropped }: Stats): void {
+  if (kinds.length === 0) print("no jobs are open or dead");
+  else printTable(kinds, kindColumns);
+  print("");
+  if (workers.length === 0) print("no process runs");
+  else printTable(workers, workerColumns);
+  print(`\ndoorbells dropped by these processes: ${doorbells_dropped}`);
+  for (const stats of kinds) {
+    if (!kinds_without_worker.includes(stats.kind)) continue;
+    note(`no live worker knows kind ${stats.kind}: ${queued(stats)} queued, and no attempt is lost`);
+  }
+}
+
+const queued = ({ due, scheduled }: KindStats): number => due + scheduled;

@@ -57,17 +57,13 @@ export async function enqueueRow(
       `maxAttempts ${maxAttempts} of a job of kind ${job.kind} is not a whole number from 1 to 1000`,
     );
   }
-  for (const [name, text, maxBytes] of [
-    ["idempotencyKey", idempotencyKey, keyMaxBytes],
-    ["objectKey", objectKey, 1024],
-    ["limitKey", options.limitKey, 1024],
-    ["traceparent", options.traceparent, 256],
-  ] as const) {
-    if (text !== undefined) assertStorableText(text, { name, maxBytes, code: "key_invalid" });
-  }
+  assertKey("idempotencyKey", idempotencyKey, keyMaxBytes);
+  assertKey("objectKey", objectKey, 1024);
+  assertKey("limitKey", options.limitKey, 1024);
+  assertKey("traceparent", options.traceparent, 256);
   const tenant = requireTenant(options.tenant);
   const stored = toStorableJson(payload ?? {}, { path: "payload", maxBytes: limits.valueMaxBytes });
-  await parsePayload(job, payload ?? {});
+  if (job.schema !== null) await parsePayload(job, payload ?? {});
   return {
     tenant,
     kind: job.kind,
@@ -84,6 +80,10 @@ export async function enqueueRow(
     limitKey: options.limitKey ?? null,
     traceparent: options.traceparent ?? null,
   };
+}
+
+function assertKey(name: string, text: string | undefined, maxBytes: number): void {
+  if (text !== undefined) assertStorableText(text, { name, maxBytes, code: "key_invalid" });
 }
 
 /** An instant stays one; a delay is left to the database's clock. */

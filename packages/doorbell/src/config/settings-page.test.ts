@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { defaultText } from "./default-text.ts";
 import { settingNames } from "./settings.ts";
 import { type Setting, settingsTable } from "./table.ts";
 
@@ -21,13 +22,9 @@ changes them: \`set role doorbell_owner; update doorbell.settings set value = '6
 | \`retention_days\` | \`30\` | How long a settled job stays, with its attempts, logs, effects and keys. A month's invoice run can still be explained when the next one is made. Unfinished jobs and dead letters never go by themselves. |
 `;
 
-function defaultText({ env, default: choice }: Setting<unknown>): string {
-  if (env === "DOORBELL_ENV") return "depends";
-  if (choice === null) return "none";
-  if (typeof choice === "string") return `\`${choice}\``;
-  return Object.entries(choice)
-    .map(([when, text]) => `\`${text}\` (${when})`)
-    .join(", ");
+function shownDefault(setting: Setting<unknown>): string {
+  if (setting.env === "DOORBELL_ENV") return "depends";
+  return defaultText(setting, (text) => `\`${text}\``) ?? "none";
 }
 
 /** On `vitest -u` the page is written anew from the table. */
@@ -35,7 +32,7 @@ test("docs/settings.md says what the table of settings says", async () => {
   const rows = settingNames.map((name) => {
     const setting = settingsTable[name];
     const option = setting.flag === null ? "" : `\`${setting.flag}\``;
-    return `| \`${setting.env}\` | ${option} | ${setting.unit} | ${defaultText(setting)} | ${setting.meaning} ${setting.reason} |`;
+    return `| \`${setting.env}\` | ${option} | ${setting.unit} | ${shownDefault(setting)} | ${setting.meaning} ${setting.reason} |`;
   });
   const title = "| variable | option | value | default | meaning, and why this default |\n|---|---|---|---|---|";
   const page = `${head}\n## Of a process\n\n${title}\n${rows.join("\n")}\n\n${tail}`;

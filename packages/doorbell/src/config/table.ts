@@ -2,7 +2,7 @@
 // are made from this table, so a setting that is not here does not exist.
 import type { Role } from "../app.ts";
 import type { Environment, Settings } from "./settings.ts";
-import { asList, asPort, asSwitch, asText, durationOf, oneOf, type Parse, urlOf, wholeNumber } from "./values.ts";
+import { asList, asPort, asPostgresUrl, asSwitch, asText, durationOf, oneOf, type Parse, urlOf, wholeNumber } from "./values.ts";
 
 export interface Setting<Value> {
   readonly env: string;
@@ -56,7 +56,7 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     default: null,
     meaning: "The database, and the login of this process: a member of doorbell_web, doorbell_worker or both.",
     reason: "Development brings its own server (`.doorbell/postgres`); production refuses to start without it.",
-    parse: urlOf("postgres", "postgresql"),
+    parse: asPostgresUrl,
   },
   directDatabaseUrl: {
     env: "DATABASE_DIRECT_URL",
@@ -65,7 +65,7 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     default: null,
     meaning: "The same database with no pooler before it, for LISTEN.",
     reason: "Without it LISTEN is tried on DATABASE_URL; where a pooler swallows it, workers poll every 100 ms.",
-    parse: urlOf("postgres", "postgresql"),
+    parse: asPostgresUrl,
   },
   queueUrl: {
     env: "DOORBELL_QUEUE",
@@ -177,7 +177,7 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     flag: "--connections",
     unit: "connections",
     default: "10",
-    meaning: "The client's pool: enqueueing, requests, maintenance. A worker has up to 27 more of its own.",
+    meaning: "The client's pool: enqueueing, requests, maintenance. A worker has up to 29 more of its own.",
     reason: "Statements take about a millisecond, so ten carry thousands a second; Postgres allows 100 by default.",
     parse: wholeNumber(2, 1_000),
   },

@@ -2,6 +2,7 @@
 // set wrongly, and shows the text only where it cannot be a secret.
 import { type Duration, toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
+import { databaseHost } from "../store/database.ts";
 
 /** Text as it was given, never empty, and the name under which it was. */
 export type Parse<Value> = (text: string, name: string) => Value;
@@ -62,3 +63,11 @@ export function urlOf(...schemes: readonly string[]): Parse<string> {
       ? text
       : refuse(name, `is not a URL that begins with ${schemes.map((scheme) => `${scheme}:`).join(" or ")}`);
 }
+
+const anyPostgresUrl = urlOf("postgres", "postgresql");
+
+/** As the client of Postgres reads it: a mistake in it is told here, by name and without its text. */
+export const asPostgresUrl: Parse<string> = (text, name) =>
+  databaseHost(anyPostgresUrl(text, name)) === null
+    ? refuse(name, "cannot be read as a connection URL (or a file that it names is not there)")
+    : text;

@@ -76,8 +76,8 @@ function messageWithCauses(thrown: object): string {
     }
     if (seen.has(next)) break;
     seen.add(next);
-    const message = messageOf(next) ?? "(no message)";
-    // Who wraps an error often quotes it: it is not told twice.
+    // Who wraps an error often quotes it, without the mark of our SQL: it is not told twice.
+    const message = messageOf(next)?.replace(/^doorbell: /, "") ?? "(no message)";
     if (!text.includes(message)) text += `; caused by ${nameOf(next)}: ${message}`;
     next = causeOf(next);
   }

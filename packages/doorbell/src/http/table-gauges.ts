@@ -36,9 +36,19 @@ const gauges: readonly TableGauge[] = [
 
 const families: readonly GaugeFamily[] = gauges.map(({ name, help }) => ({ name, help, labels: ["kind"] }));
 
-/** Adds them to the page; the function returned takes them off. The login must be a member of doorbell_web or doorbell_worker. */
+/**
+ * Adds them to the page; the function returned takes them off. The login must be a member of doorbell_web or doorbell_worker.
+ * One reading at a time, also where scrapes come faster than Postgres answers: they must not use up the connections.
+ */
 export function exposeTable(metrics: Metrics, tx: Tx): () => void {
-  return metrics.onScrape(families, async () => (await kindStats(tx)).flatMap(readingsOf));
+  let running: Promise<readonly GaugeReading[]> | null = null;
+  const read = async (): Promise<readonly GaugeReading[]> => (await kindStats(tx)).flatMap(readingsOf);
+  return metrics.onScrape(families, () => {
+    running ??= read().finally(() => {
+      running = null;
+    });
+    return running;
+  });
 }
 
 function readingsOf(stats: KindStats): readonly GaugeReading[] {

@@ -31,6 +31,8 @@ export type ObjectSource = Uint8Array | AsyncIterable<Uint8Array>;
 export const OBJECT_MAX_BYTES: number = 64 * 1_024 * 1_024;
 const KEY_MAX_BYTES = 1_024;
 const RECORD_MAX_BYTES = 16_384;
+/** Paths that are asked for at once. */
+const LIST_PAGE = 1_000;
 
 /** The key under which equal bytes are one object: `sha256/<hex>`. */
 export function contentKey(bytes: Uint8Array): string {
@@ -109,6 +111,31 @@ export class Bucket {
     return this.#record(namesOf(tenant, key));
   }
 
+  /**
+   * The tenant's objects in an order that does not change (not that of their keys): at most `limit`, from behind the key
+   * `after`. `damaged` counts the records among them that cannot be read: they hide nothing behind them.
+   */
+  async list(
+    tenant: string,
+    options: { readonly after?: string; readonly limit: number },
+  ): Promise<{ readonly objects: readonly StoredObject[]; readonly damaged: number }> {
+    const folder = folderOf(requireTenant(tenant));
+    const objects: StoredObject[] = [];
+    let damaged = 0;
+    let path = options.after === undefined ? "" : namesOf(tenant, options.after).record;
+    for (let page: readonly string[] = [path]; page.length > 0 && objects.length < options.limit; ) {
+      page = await this.#call("list", folder, () => this.#driver.list(folder, path, LIST_PAGE));
+      for (path of page) {
+        if (path.includes(".")) continue; // bytes, not a record
+        const bytes = await this.#call("get", path, () => this.#driver.get(path, RECORD_MAX_BYTES));
+        const object = bytes === null ? null : parseRecord(bytes, tenant, path);
+        if (object === null) damaged += 1;
+        else if (objects.push(object) === options.limit) break;
+      }
+    }
+    return { objects, damaged };
+  }
+
   async close(): Promise<void> {
     await this.#driver.close();
   }
@@ -121,7 +148,10 @@ export class Bucket {
 
   async #record(names: ObjectNames): Promise<StoredObject | null> {
     const bytes = await this.#call("get", names.key, () => this.#driver.get(names.record, RECORD_MAX_BYTES));
-    return bytes === null ? null : parseRecord(bytes, names);
+    if (bytes === null) return null;
+    const record = parseRecord(bytes, names.tenant, names.record);
+    if (record !== null) return record;
+    throw new DoorbellError("object_mismatch", `the record of object ${shown(names.key)} is damaged`);
   }
 
   async #call<T>(verb: string, key: string, call: () => Promise<T>): Promise<T> {
@@ -148,21 +178,24 @@ function namesOf(tenant: string, key: string): ObjectNames {
   assertStorableText(key, { name: "object key", maxBytes: KEY_MAX_BYTES, code: "key_invalid" });
   const keyHash = sha256Hex(key);
   // The two characters in between keep directories small where entries are files.
-  const record = `${sha256Hex(tenant)}/${keyHash.slice(0, 2)}/${keyHash}`;
+  const record = `${folderOf(tenant)}/${keyHash.slice(0, 2)}/${keyHash}`;
   return { tenant, key, record, bytes: (sha256) => `${record}.${sha256}` };
 }
 
-/** The record says whose object it is: an entry that was copied to another name by hand is not taken for that name's. */
-function parseRecord(bytes: Uint8Array, names: ObjectNames): StoredObject {
+/** All of a tenant's entries are below it. */
+function folderOf(tenant: string): string {
+  return sha256Hex(tenant);
+}
+
+/** The record of this path, or null: it is damaged, or was copied there by hand from another tenant or key. */
+function parseRecord(bytes: Uint8Array, tenant: string, path: string): StoredObject | null {
   try {
-    const { tenant, key, size, sha256 } = JSON.parse(new TextDecoder().decode(bytes));
-    if (tenant === names.tenant && key === names.key && Number.isSafeInteger(size) && /^[0-9a-f]{64}$/.test(sha256)) {
-      return { key, size, sha256 };
-    }
+    const { tenant: owner, key, size, sha256 } = JSON.parse(new TextDecoder().decode(bytes));
+    const stored = owner === tenant && namesOf(tenant, key).record === path;
+    return stored && Number.isSafeInteger(size) && /^[0-9a-f]{64}$/.test(sha256) ? { key, size, sha256 } : null;
   } catch {
-    // Falls through: a record that cannot be read is as wrong as one that says something else.
+    return null; // what cannot be read is as wrong as what says something else
   }
-  throw new DoorbellError("object_mismatch", `the record of object ${shown(names.key)} is damaged`);
 }
 
 function assertSame(stored: StoredObject, offered: StoredObject): void {

@@ -31,6 +31,12 @@ export interface BucketDriver {
    */
   get(path: string, maxBytes: number): Promise<Uint8Array | null>;
 
+  /**
+   * Paths of entries below a folder (whole segments, without the last "/") in byte order: at most `max` of those that come
+   * after `after`, "" for the first. Entries that are created meanwhile may be among them or not.
+   */
+  list(folder: string, after: string, max: number): Promise<readonly string[]>;
+
   /** Frees what the driver holds open. No other call follows. Harmless when called twice. */
   close(): Promise<void>;
 }

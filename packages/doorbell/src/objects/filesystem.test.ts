@@ -71,6 +71,15 @@ test("a record that is damaged, or was copied to another key, is a mismatch", as
   }
 });
 
+test("a damaged record is counted in a list, and hides nothing", async () => {
+  for (const key of ["one", "two", "three"]) await bucket.put("listing", key, hello);
+  await rm(fileOf("listing", "two"));
+  await writeFile(fileOf("listing", "two"), "{");
+  const { objects, damaged } = await bucket.list("listing", { limit: 10 });
+  expect(objects.map((object) => object.key).sort()).toEqual(["one", "three"]);
+  expect(damaged).toBe(1);
+});
+
 test("bytes without a record, as a crash between the two leaves them, are no object and stand in nobody's way", async () => {
   const stored = await bucket.put("acme", "crashed", hello);
   await rm(fileOf("acme", "crashed"));

@@ -43,6 +43,13 @@ export async function openFilesystemDriver(directory: string): Promise<BucketDri
     async get(path, maxBytes) {
       return readAtMost(join(root, checked(path)), maxBytes + 1);
     },
+    async list(folder, after, max) {
+      const paths: string[] = [];
+      for await (const path of below(root, checked(folder), after)) {
+        if (paths.push(path) === max) break;
+      }
+      return paths;
+    },
     async close() {},
   };
 }
@@ -109,6 +116,20 @@ async function readAtMost(file: string, maxBytes: number): Promise<Uint8Array | 
   } catch (error) {
     if (hasCode(error, "ENOENT")) return null;
     throw error;
+  }
+}
+
+/** Entries of a folder in order, one directory at a time. What comes before `after` is not opened. */
+async function* below(root: string, folder: string, after: string): AsyncGenerator<string> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
+    if (hasCode(error, "ENOENT")) return [];
+    throw error;
+  });
+  const isFolder = new Map(entries.map((entry) => [`${folder}/${entry.name}`, entry.isDirectory()]));
+  for (const path of [...isFolder.keys()].sort()) {
+    if (isFolder.get(path) === false) {
+      if (path > after) yield path;
+    } else if (path >= after.slice(0, path.length)) yield* below(root, path, after);
   }
 }
 

@@ -17,6 +17,10 @@ export function memoryDriver(): BucketDriver {
     async get(path, maxBytes) {
       return entries.get(path)?.slice(0, maxBytes + 1) ?? null;
     },
+    async list(folder, after, max) {
+      const below = [...entries.keys()].filter((path) => path.startsWith(`${folder}/`) && path > after);
+      return below.sort().slice(0, max);
+    },
     async close() {
       entries.clear();
     },

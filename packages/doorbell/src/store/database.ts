@@ -174,13 +174,16 @@ function isConnectionTrouble(error: unknown): boolean {
   );
 }
 
-/** What is the database's fault and not the caller's: connection trouble, or a rollback that asks for a retry (40). Total. */
+/**
+ * What is the database's fault and not the caller's: connection trouble, or a rollback that asks for a retry (40). Total.
+ * A socket's error counts only where we have met it ourselves: thrown by a handler, it is the fault of whoever it called.
+ */
 export function isDatabaseTrouble(error: unknown): boolean {
   try {
     return (
-      isConnectionTrouble(error) ||
+      DoorbellError.isInstance(error, "database_unavailable") ||
       DoorbellError.isInstance(error, "serialization_failure") ||
-      sqlState(error).startsWith("40")
+      /^(08|40|53|57P)/.test(sqlState(error))
     );
   } catch {
     return false; // a thrown value that cannot even be looked at

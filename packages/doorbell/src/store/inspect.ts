@@ -17,6 +17,8 @@ export interface LoginFacts {
   readonly ownersOfOurs: readonly string[];
   /** Other roles with SUPERUSER or BYPASSRLS that it is a member of, or may make itself a member of. */
   readonly dangerousRoles: readonly string[];
+  /** Owners of tables or functions of ours that row-level security does not bind, FORCE or not. */
+  readonly unboundOwners: readonly string[];
   /** Of the server: `startEmbeddedPostgres` started it. */
   readonly embedded: boolean;
 }
@@ -39,6 +41,12 @@ export async function inspectLogin(tx: Tx): Promise<LoginFacts> {
                   where n.nspname = 'doorbell' and o.within_reach order by 1) as "ownersOfOurs",
            array(select o.name from others o
                   where o.unbound and o.within_reach and o.name not in (session_user, current_user) order by 1) as "dangerousRoles",
+           array(select r.rolname::text from pg_roles r
+                  where (r.rolsuper or r.rolbypassrls)
+                    and (exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                                  where n.nspname = 'doorbell' and c.relowner = r.oid)
+                         or exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+                                     where n.nspname = 'doorbell' and p.proowner = r.oid)) order by 1) as "unboundOwners",
            coalesce(current_setting('doorbell.embedded', true), '') = 'on' as embedded
       from me`);
   return facts as LoginFacts;
@@ -90,6 +98,15 @@ export function inspectTenantTables(tx: Tx): Promise<readonly TenantTable[]> {
      where n.nspname = 'doorbell' and c.relkind in ('r', 'p')
        and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
      order by 1`);
+}
+
+/** The most that a payload, a result or an effect's value may have as JSON, as it is set in this database. */
+export async function valueMaxBytes(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ bytes: number }>(
+    "select value::text::int as bytes from doorbell.settings where name = 'max_value_bytes'",
+  );
+  if (row === undefined) throw new Error("doorbell.settings has no max_value_bytes: restore the row, 65536 by default");
+  return row.bytes;
 }
 
 /** The clamp in force; empty for none. */

@@ -62,19 +62,19 @@ export async function enqueue(tx: Tx, row: EnqueueRow): Promise<Enqueued> {
 }
 
 const enqueueManySql = `
-select e.n::int as n, e.job_id as id, e.created, pg_current_xact_id()::text as xid
-  from doorbell.enqueue_many((
-    select jsonb_agg(case when j ? 'delay_ms' then jsonb_set(j, '{run_after}', to_jsonb(now() + (j ->> 'delay_ms')::float8 * interval '1 ms')) else j end order by n)
-      from jsonb_array_elements(($1::text)::jsonb) with ordinality j(j, n))) e`;
+select json_agg(e.job_id order by e.n)::text as ids, json_agg(e.created order by e.n)::text as created,
+       pg_current_xact_id()::text as xid
+  from doorbell.enqueue_many(($1::text)::json) e`;
 
-/** Answers in the order of the rows. */
+/** Answers in the order of the rows. At least one row. */
 export async function enqueueMany(tx: Tx, rows: readonly EnqueueRow[]): Promise<readonly Enqueued[]> {
-  const answers = await tx.query<Enqueued & { readonly n: number }>(enqueueManySql, [
-    `[${rows.map(newJobJson).join(",")}]`,
-  ]);
-  const ordered: Enqueued[] = new Array(rows.length);
-  for (const { n, ...answer } of answers) ordered[n - 1] = answer;
-  return ordered;
+  const [answer] = await tx.query<{ readonly ids: string; readonly created: string; readonly xid: string }>(
+    enqueueManySql,
+    [`[${rows.map(newJobJson).join(",")}]`],
+  );
+  const { ids, created, xid } = answer as { readonly ids: string; readonly created: string; readonly xid: string };
+  const isCreated = JSON.parse(created) as readonly boolean[];
+  return (JSON.parse(ids) as readonly string[]).map((id, index) => ({ id, created: isCreated[index] === true, xid }));
 }
 
 /** An element of enqueue_many. The payload is JSON already, and goes in as it is. */

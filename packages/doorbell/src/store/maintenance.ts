@@ -119,22 +119,28 @@ export function kindStats(tx: Tx): Promise<readonly KindStats[]> {
   return tx.query<KindStats>("select * from doorbell.stats()");
 }
 
+/** A process as it last said of itself. */
 export interface WorkerRow {
   readonly id: string;
   readonly role: string;
   readonly host: string;
   readonly pid: number;
+  readonly version: string;
   readonly kinds: readonly string[];
   readonly lanes: readonly string[];
   readonly slots: number;
   readonly running: number;
   readonly draining: boolean;
   readonly doorbells_dropped: number;
+  readonly started_at: Date;
   readonly seen_at: Date;
 }
 
+/** Live processes: those seen within the last half minute, as `stats` counts them. One that was killed goes with that. */
 export function listWorkers(tx: Tx): Promise<readonly WorkerRow[]> {
-  return tx.query<WorkerRow>("select * from doorbell.workers order by role, id");
+  return tx.query<WorkerRow>(
+    "select * from doorbell.workers where seen_at > now() - interval '30 s' order by role, id",
+  );
 }
 
 export interface LogRow {

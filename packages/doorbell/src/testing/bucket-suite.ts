@@ -208,6 +208,25 @@ export const bucketCases: readonly BucketCase[] = [
     },
   },
   {
+    title: "a list has every object of the tenant once, page by page, and none of another's",
+    async run(bucket) {
+      const [mine, other] = [fresh(), fresh()];
+      assert.deepEqual(await bucket.list(mine, { limit: 10 }), { objects: [], damaged: 0 });
+      for (const key of ODD_KEYS) await bucket.put(mine, key, bytesOf(`under ${key}`));
+      await bucket.put(other, "other", bytesOf("other"));
+      const listed: string[] = [];
+      for (let more = true; more; ) {
+        const after = listed.at(-1);
+        const { objects } = await bucket.list(mine, { limit: 7, ...(after !== undefined && { after }) });
+        listed.push(...objects.map((object) => object.key));
+        more = objects.length === 7;
+      }
+      assert.deepEqual([...listed].sort(), [...ODD_KEYS].sort());
+      const { objects } = await bucket.list(other, { limit: 10 });
+      assert.deepEqual(objects, [{ key: "other", size: 5, sha256: sha256Hex("other") }]);
+    },
+  },
+  {
     title: "a content key is the hash of the bytes",
     async run(bucket) {
       const tenant = fresh();

@@ -1,6 +1,7 @@
 // The conversation with Postgres: settlements go out and claims come in, in the same round trips. Receiver and settler are
 // one part, because they share a statement. Two connections; whatever came while both were busy goes together in the next
-// tick, so batches are as large as the load makes them, and a lone job waits for nothing.
+// tick, so batches are as large as the load makes them, and a lone job waits for nothing. Full batches may take two more:
+// they gain nothing by waiting.
 import type pg from "pg";
 import { type Database, isDatabaseTrouble } from "../store/database.ts";
 import { type ClaimedJob, type Settlement, type TickAnswer, type TickRequest, tick } from "../store/ticks.ts";
@@ -29,6 +30,7 @@ interface Pending {
 /** Beyond it a batch gains nothing, and the first of it waits for the last. */
 const batchMax = 500;
 const connectionsMax = 2;
+const connectionsMaxWhenFull = 4;
 const retryMinMs = 100;
 const retryMaxMs = 5_000;
 
@@ -110,9 +112,11 @@ export class Ticker {
   }
 
   #pump(): void {
-    while (!this.#closed && this.#retryTimer === null && this.#inFlight < connectionsMax) {
+    while (!this.#closed && this.#retryTimer === null) {
       const wanted = this.#wanted();
       if (this.#pending.length === 0 && (wanted === 0 || this.#dry)) return;
+      const isFull = this.#pending.length >= batchMax || (wanted === batchMax && !this.#dry);
+      if (this.#inFlight >= (isFull ? connectionsMaxWhenFull : connectionsMax)) return;
       const lanes = this.#options.lanes ?? [];
       void this.#tick({ lanes: this.#rotated(lanes), max: wanted }, wanted).catch(() => {});
     }

@@ -1,11 +1,12 @@
-// The binary as its users have it: a process with arguments and an environment, and nothing of this process's own.
+// The binary as its users have it: arguments, an environment and a folder, and nothing of this process's own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
+import { runCommand } from "../../src/cli/run.ts";
 import { createTestDatabase, type TestDatabase } from "../../src/testing/database.ts";
 import { eventually } from "../support.ts";
 
@@ -28,25 +29,35 @@ export function scratchFolder(): string {
   return folder;
 }
 
-/** A database of the test's own. In production the server of the tests must not say that it is the embedded one. */
-export async function ownDatabase(): Promise<TestDatabase> {
+/** A database that passes for production's: the server of the tests does not say in it that it is the embedded one. */
+export async function productionLikeDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
-  const name = new URL(database.adminUrl).pathname.slice(1);
-  await database.query(`alter database ${name} set doorbell.embedded = 'off'`);
+  await database.query(`alter database ${nameOf(database)} set doorbell.embedded = 'off'`);
   return database;
 }
 
-function launch(args: readonly string[], env: Environment, cwd: string): ChildProcess {
+/** The same, gone with the test. */
+export async function ownDatabase(): Promise<TestDatabase> {
+  const database = await productionLikeDatabase();
+  onTestFinished(() => database.drop());
+  return database;
+}
+
+export function nameOf(database: TestDatabase): string {
+  return new URL(database.adminUrl).pathname.slice(1);
+}
+
+/** Starts the binary as a process. */
+export function launch(args: readonly string[], env: Environment = {}, cwd: string = tmpdir()): ChildProcess {
   return spawn(process.execPath, [binary, ...args], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: environmentOf(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
 
-/** Runs a command to its end. */
-export async function run(args: readonly string[], env: Environment = {}, cwd: string = tmpdir()): Promise<Ended> {
+/** Runs a command to its end, in a process of its own. */
+export async function runProcess(args: readonly string[], env?: Environment, cwd?: string): Promise<Ended> {
   const child = launch(args, env, cwd);
   const output = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk) => {
@@ -59,10 +70,45 @@ export async function run(args: readonly string[], env: Environment = {}, cwd: s
   return { code, ...output };
 }
 
+let turn: Promise<unknown> = Promise.resolve();
+
+/** Runs a command to its end in this process, without the second that starting one takes. They take turns. */
+export function run(args: readonly string[], env: Environment = {}, cwd: string = tmpdir()): Promise<Ended> {
+  const ended = turn.then(() => runHere(args, env, cwd));
+  turn = ended.catch(() => {});
+  return ended;
+}
+
+async function runHere(args: readonly string[], env: Environment, cwd: string): Promise<Ended> {
+  const own = { env: process.env, cwd: process.cwd() };
+  const output = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((name) =>
+    vi.spyOn(process[name], "write").mockImplementation((chunk) => {
+      output[name] += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+      return true;
+    }),
+  );
+  process.env = environmentOf(env);
+  process.chdir(cwd);
+  try {
+    await runCommand(args);
+    return { code: Number(process.exitCode ?? 0), ...output };
+  } finally {
+    process.exitCode = undefined;
+    process.chdir(own.cwd);
+    process.env = own.env;
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+function environmentOf(env: Environment): NodeJS.ProcessEnv {
+  return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env };
+}
+
 type LogLine = Readonly<Record<string, unknown>>;
 
-/** `doorbell start`, from the moment at which it listens. Killed with the test, if it has not ended before. */
-export class Running {
+/** `doorbell start`, from the moment at which it listens. */
+export class Running implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly log: LogLine[] = [];
   stderr = "";
@@ -80,13 +126,12 @@ export class Running {
     });
   }
 
-  static async start(args: readonly string[], env: Environment, cwd: string = tmpdir()): Promise<Running> {
+  static async start(args: readonly string[], env: Environment, cwd?: string): Promise<Running> {
     const running = new Running(launch(["start", "--port", "0", ...args], env, cwd));
-    onTestFinished(async () => {
-      running.kill("SIGKILL");
-      await running.ended();
+    await running.says("listening", 20_000).catch(async (error: unknown) => {
+      await running[Symbol.asyncDispose]();
+      throw error;
     });
-    await running.says("listening", 20_000);
     return running;
   }
 
@@ -119,4 +164,16 @@ export class Running {
     if (exitCode === null && signalCode === null) await once(this.#child, "close");
     return this.#child.exitCode ?? this.#child.signalCode;
   }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("SIGKILL");
+    await this.ended();
+  }
+}
+
+/** The same, killed with the test if it has not ended before. */
+export async function started(args: readonly string[], env: Environment, cwd?: string): Promise<Running> {
+  const running = await Running.start(args, env, cwd);
+  onTestFinished(() => running[Symbol.asyncDispose]());
+  return running;
 }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { frameHeader, readFrames } from "./frames.ts";
 
 async function* chunksOf(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -18,7 +18,7 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<readonly Buffer[]
 }
 
 describe("readFrames", () => {
-  it("gives back the documents that were written, however the stream is cut", async () => {
+  test("gives back the documents that were written, however the stream is cut", async () => {
     const documents = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 });
     const cuts = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 40 });
     await fc.assert(
@@ -32,7 +32,7 @@ describe("readFrames", () => {
     );
   });
 
-  it("drops a document that is cut off", async () => {
+  test("drops a document that is cut off", async () => {
     const document = Buffer.from("whole");
     const stream = Buffer.concat([frameHeader(document), document, frameHeader(document), Buffer.from("wh")]);
     expect(await collect(chunksOf(stream, []))).toEqual([document]);

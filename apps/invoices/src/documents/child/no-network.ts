@@ -1,7 +1,5 @@
-/**
- * Takes the network away from this process: reading a document never needs it, and a document must not be able to make
- * anybody call anywhere. A second line of defence; the readers themselves open no addresses.
- */
+// Takes the network away from this process: reading a document never needs it, and a document must not be able to make
+// anybody call anywhere. A second line of defence; the readers themselves open no addresses.
 import net from "node:net";
 
 /** Makes every outgoing connection of this process throw. There is no way back. */

@@ -4,14 +4,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { makeBill } from "../../../samples/bill.ts";
 import { hybridPdf } from "../../../samples/hybrid-pdf.ts";
 import { spinningPdf } from "../../../test/documents/pdf-with-content.ts";
 import { resolveLimits } from "../limits.ts";
 import { ParserChild, ParserChildError } from "./parser-child.ts";
 
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+const tsxUrl = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 const children: ParserChild[] = [];
 
 async function start(limits: Parameters<typeof resolveLimits>[0] = {}): Promise<ParserChild> {
@@ -36,7 +36,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe("ParserChild", () => {
-  it("reads one document after the other", async () => {
+  test("reads one document after the other", async () => {
     const child = await start();
     for (const index of [1, 2]) {
       const bill = makeBill("acme", index);
@@ -47,13 +47,13 @@ describe("ParserChild", () => {
     }
   });
 
-  it("is killed when its time is over, and says that the document was the reason", async () => {
+  test("is killed when its time is over, and says that the document was the reason", async () => {
     const child = await start({ timeMs: 500 });
     await expect(child.read(spinningPdf())).resolves.toEqual({ type: "limit", code: "limit_time" });
     await vi.waitFor(() => expect(isRunning(child.pid ?? 0)).toBe(false));
   });
 
-  it("is not blamed for time that its parent was frozen", async () => {
+  test("is not blamed for time that its parent was frozen", async () => {
     const child = await start({ timeMs: 1000 });
     const reading = child.read(await hybridPdf(makeBill("acme", 1)));
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500));
@@ -61,7 +61,7 @@ describe("ParserChild", () => {
     expect(child.isAlive).toBe(true);
   });
 
-  it("is killed by an abort, with the reason of the abort", async () => {
+  test("is killed by an abort, with the reason of the abort", async () => {
     const child = await start();
     const controller = new AbortController();
     const reading = child.read(spinningPdf(), controller.signal);
@@ -70,7 +70,7 @@ describe("ParserChild", () => {
     await vi.waitFor(() => expect(isRunning(child.pid ?? 0)).toBe(false));
   });
 
-  it("blames no document when something else kills it", async () => {
+  test("blames no document when something else kills it", async () => {
     const child = await start();
     const reading = child.read(spinningPdf());
     process.kill(child.pid ?? 0, "SIGKILL");
@@ -78,13 +78,13 @@ describe("ParserChild", () => {
     expect(child.isAlive).toBe(false);
   });
 
-  it("fails a document that is handed to it after its end", async () => {
+  test("fails a document that is handed to it after its end", async () => {
     const child = await start();
     child.kill();
     await expect(child.read(new Uint8Array(1))).rejects.toThrow(ParserChildError);
   });
 
-  it.skipIf(!existsSync("/proc/self/environ"))("sees nothing of the environment of its parent", async () => {
+  test.skipIf(!existsSync("/proc/self/environ"))("sees nothing of the environment of its parent", async () => {
     vi.stubEnv("DATABASE_URL", "postgres://secret");
     const child = await start();
     const environment = readFileSync(`/proc/${child.pid}/environ`, "latin1");
@@ -93,9 +93,9 @@ describe("ParserChild", () => {
     expect(environment).not.toContain("secret");
   });
 
-  it("dies with its parent, although it is busy and the parent was killed with -9", async () => {
+  test("dies with its parent, although it is busy and the parent was killed with -9", async () => {
     const script = fileURLToPath(new URL("../../../test/documents/orphan-parent.ts", import.meta.url));
-    const parent = spawn(process.execPath, ["--import", TSX, script], { stdio: ["ignore", "pipe", "inherit"] });
+    const parent = spawn(process.execPath, ["--import", tsxUrl, script], { stdio: ["ignore", "pipe", "inherit"] });
     const [output] = (await once(parent.stdout, "data")) as [Buffer];
     const childPid = Number(output.toString());
     expect(isRunning(childPid)).toBe(true);
@@ -103,7 +103,7 @@ describe("ParserChild", () => {
     await vi.waitFor(() => expect(isRunning(childPid)).toBe(false), { timeout: 10_000 });
   });
 
-  it("does not keep a parent alive that has nothing else to do", async () => {
+  test("does not keep a parent alive that has nothing else to do", async () => {
     const module = new URL("../extract-document.ts", import.meta.url).href;
     const script = `const { extractDocument } = await import(${JSON.stringify(module)});
       const { outcome } = await extractDocument(new TextEncoder().encode("%PDF-"));
@@ -111,7 +111,7 @@ describe("ParserChild", () => {
       console.log(outcome, kind);`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ["--import", TSX, "--input-type=module", "--eval", script],
+      ["--import", tsxUrl, "--input-type=module", "--eval", script],
       { timeout: 20_000 },
     );
     expect(stdout.trim()).toBe("rejected xml");
@@ -119,7 +119,7 @@ describe("ParserChild", () => {
 });
 
 describe("refuseNetwork", () => {
-  it("leaves no way out", async () => {
+  test("leaves no way out", async () => {
     const module = new URL("./no-network.ts", import.meta.url).href;
     const script = `const { refuseNetwork } = await import(${JSON.stringify(module)});
       refuseNetwork();
@@ -128,7 +128,7 @@ describe("refuseNetwork", () => {
       for (const { reason } of await Promise.allSettled(tries)) console.log(reason?.cause?.message ?? reason?.message);`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ["--import", TSX, "--input-type=module", "--eval", script],
+      ["--import", tsxUrl, "--input-type=module", "--eval", script],
       { timeout: 20_000 },
     );
     expect(stdout.trim().split("\n")).toEqual(Array(2).fill("the document reader has no network"));

@@ -1,15 +1,13 @@
-/**
- * One child process that reads documents, one at a time, and is killed when one takes too long, too much memory or says
- * too much. What a document did is told apart from what befell the child: the first is an answer, the second an error
- * that is worth another try.
- */
+// One child process that reads documents, one at a time, and is killed when one takes too long, too much memory or says
+// too much. What a document did is told apart from what befell the child: the first is an answer, the second an error
+// that is worth another try.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Limits } from "../limits.ts";
 import { frameHeader } from "./frames.ts";
-import { ANSWER_FD, type Answer } from "./protocol.ts";
+import { type Answer, answerFd } from "./protocol.ts";
 
 /** The child failed, and not because of its document. */
 export class ParserChildError extends Error {
@@ -20,11 +18,11 @@ export class ParserChildError extends Error {
 }
 
 /** Starting takes a quarter of a second; this is for a machine in distress. */
-const START_TIMEOUT_MS = 30_000;
+const startTimeoutMs = 30_000;
 /** What the answer adds around the extraction, which is bounded by `outputBytes`. */
-const ANSWER_SLACK_CHARS = 1024;
-const STDERR_KEPT_CHARS = 8192;
-const OUT_OF_MEMORY = /out of memory|Allocation failed/i;
+const answerSlackChars = 1024;
+const stderrKeptChars = 8192;
+const outOfMemory = /out of memory|Allocation failed/i;
 
 interface Waiter {
   readonly resolve: (answer: Answer) => void;
@@ -47,7 +45,7 @@ export class ParserChild {
       env: childEnvironment(),
     });
     const { stdin, stderr, stdio } = this.#process;
-    this.#streams = { stdin: stdin as Writable, stderr: stderr as Readable, answers: stdio[ANSWER_FD] as Readable };
+    this.#streams = { stdin: stdin as Writable, stderr: stderr as Readable, answers: stdio[answerFd] as Readable };
     this.#listen();
   }
 
@@ -56,7 +54,7 @@ export class ParserChild {
     const child = new ParserChild(limits);
     const timer = setTimeout(
       () => child.#failWith(new ParserChildError("parser child did not start in time")),
-      START_TIMEOUT_MS,
+      startTimeoutMs,
     );
     try {
       const { type } = await child.#nextAnswer();
@@ -132,7 +130,7 @@ export class ParserChild {
     // A child that dies while it is written to is reported by its "close".
     stdin.on("error", () => {});
     stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(0, STDERR_KEPT_CHARS);
+      this.#stderr = (this.#stderr + text).slice(0, stderrKeptChars);
     });
     answers.setEncoding("utf8").on("data", (text: string) => this.#onAnswerText(text));
   }
@@ -141,7 +139,7 @@ export class ParserChild {
     const lines = (this.#unfinishedLine + text).split("\n");
     this.#unfinishedLine = lines.pop() ?? "";
     for (const line of lines) this.#onAnswer(line);
-    if (this.#unfinishedLine.length > this.#limits.outputBytes + ANSWER_SLACK_CHARS) {
+    if (this.#unfinishedLine.length > this.#limits.outputBytes + answerSlackChars) {
       this.#endWith({ type: "limit", code: "limit_output" });
     }
   }
@@ -159,7 +157,7 @@ export class ParserChild {
   }
 
   #onClose(code: number | null, signal: NodeJS.Signals | null): void {
-    if (signal === "SIGABRT" && OUT_OF_MEMORY.test(this.#stderr)) {
+    if (signal === "SIGABRT" && outOfMemory.test(this.#stderr)) {
       this.#endWith({ type: "limit", code: "limit_memory" });
       return;
     }

@@ -1,8 +1,5 @@
-/**
- * A few parser children, started when needed and used again while they behave. A child that has refused a document,
- * failed, or read its share is not used again: what one document may have done to it must not reach the next, which may
- * be another tenant's.
- */
+// A few parser children, started when needed and used again while they are fit. A child that failed, has grown or has read
+// its share is not used again: the next document, which may be another account's, must not pay for what this one left.
 import { availableParallelism } from "node:os";
 import type { Limits } from "../limits.ts";
 import { ParserChild } from "./parser-child.ts";
@@ -16,16 +13,20 @@ export interface ParserPoolOptions {
   readonly idleMs: number;
 }
 
-const DEFAULTS: ParserPoolOptions = {
+const defaults: ParserPoolOptions = {
   // One more than there are cores: documents that spin until their limit then do not stop the others.
   childrenMax: availableParallelism() + 1,
   documentsPerChildMax: 50,
   idleMs: 10_000,
 };
 
+/** Of its limit on memory, a child may still hold so much between two documents: the next one needs the rest. */
+const heldMaxShare = 0.5;
+
 interface PooledChild {
   readonly child: ParserChild;
   readonly limitsKey: string;
+  readonly heldMaxBytes: number;
   documentsRead: number;
   idleTimer: NodeJS.Timeout | undefined;
 }
@@ -38,7 +39,7 @@ export class ParserPool {
   #busyCount = 0;
 
   constructor(options: Partial<ParserPoolOptions> = {}) {
-    this.#options = { ...DEFAULTS, ...options };
+    this.#options = { ...defaults, ...options };
   }
 
   /** Reads one document in some child. Throws `ParserChildError`, or the signal's reason. */
@@ -99,15 +100,17 @@ export class ParserPool {
       idle.child.ref();
       return idle;
     }
-    const pooled = { child: await ParserChild.start(limits), limitsKey, documentsRead: 0, idleTimer: undefined };
+    const heldMaxBytes = heldMaxShare * limits.rssMegabytes * 1024 * 1024;
+    const child = await ParserChild.start(limits);
+    const pooled = { child, limitsKey, heldMaxBytes, documentsRead: 0, idleTimer: undefined };
     this.#children.add(pooled);
     return pooled;
   }
 
   #giveBack(pooled: PooledChild, answer: Answer | null): void {
     pooled.documentsRead++;
-    const behaved = answer?.type === "extraction" && answer.extraction.outcome !== "rejected";
-    if (!behaved || !pooled.child.isAlive || pooled.documentsRead >= this.#options.documentsPerChildMax) {
+    const isFit = answer?.type === "extraction" && answer.heldBytes <= pooled.heldMaxBytes;
+    if (!isFit || !pooled.child.isAlive || pooled.documentsRead >= this.#options.documentsPerChildMax) {
       this.#retire(pooled);
       return;
     }

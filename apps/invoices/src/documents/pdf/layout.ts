@@ -1,7 +1,5 @@
-/**
- * From the loose pieces of text that a PDF page draws to lines and cells as a reader sees them. A gap wider than words
- * keep starts a new cell; that is how columns are told apart. Order of drawing means nothing here, only position.
- */
+// From the loose pieces of text that a PDF page draws to lines and cells as a reader sees them. A gap wider than words
+// keep starts a new cell; that is how columns are told apart. Order of drawing means nothing here, only position.
 import { storableText } from "../clean-text.ts";
 
 /** A piece of text with the lower left corner of its box; the unit is the point, y grows upwards. */
@@ -28,10 +26,10 @@ export interface Line {
 }
 
 /** Two pieces share a line when their baselines differ by less than this share of their height. */
-const SAME_LINE = 0.5;
+const sameLineShare = 0.5;
 /** Shares of the letter height: a blank between words is about 0.3, in justified text up to 0.6. */
-const WORD_GAP = 0.12;
-const COLUMN_GAP = 0.8;
+const wordGapShare = 0.12;
+const columnGapShare = 0.8;
 
 /** Lays out one page, top to bottom and left to right. */
 export function layOutPage(page: number, pieces: readonly TextPiece[]): readonly Line[] {
@@ -43,7 +41,7 @@ export function layOutPage(page: number, pieces: readonly TextPiece[]): readonly
     if (
       row !== undefined &&
       top !== undefined &&
-      top.baseline - piece.baseline < SAME_LINE * Math.min(top.height, piece.height)
+      top.baseline - piece.baseline < sameLineShare * Math.min(top.height, piece.height)
     ) {
       row.push(piece);
     } else {
@@ -64,10 +62,10 @@ function cellsOf(row: TextPiece[]): readonly Cell[] {
     const text = storableText(piece.text).replace(/\s/gu, " ");
     const cell = cells.at(-1);
     const gap = cell === undefined ? Number.POSITIVE_INFINITY : piece.left - cell.right;
-    if (cell === undefined || gap > COLUMN_GAP * piece.height) {
+    if (cell === undefined || gap > columnGapShare * piece.height) {
       cells.push({ text, left: piece.left, right: piece.left + piece.width });
     } else {
-      cell.text += (gap > WORD_GAP * piece.height ? " " : "") + text;
+      cell.text += (gap > wordGapShare * piece.height ? " " : "") + text;
       cell.right = Math.max(cell.right, piece.left + piece.width);
     }
   }

@@ -1,9 +1,8 @@
-/**
- * Opens a PDF and takes out what an invoice can be read from: the files attached to it and the text of its first pages.
- * Pictures are not decoded and nothing is rendered or run. pdf.js works on the calling thread, so this belongs in the
- * child process only.
- */
+// Opens a PDF and takes out what an invoice can be read from: the files attached to it and the text of its first pages.
+// Pictures are not decoded and nothing is rendered or run. pdf.js works on the calling thread, so this belongs in the
+// child process only.
 import { getDocument, type PDFDocumentProxy } from "pdfjs-dist/legacy/build/pdf.mjs";
+import { fieldText } from "../clean-text.ts";
 import type { Limits } from "../limits.ts";
 import { refuseOversizedPdfPictures } from "../picture-size.ts";
 import { RejectedDocument } from "../rejection.ts";
@@ -56,7 +55,7 @@ async function attachmentsOf(document: PDFDocumentProxy): Promise<readonly PdfAt
   const attachments: unknown = await document.getAttachments();
   return Object.values(attachments ?? {})
     .filter(isAttachment)
-    .map(({ filename, content }) => ({ name: filename, bytes: content }));
+    .map(({ filename, content }) => ({ name: fieldText(filename) ?? "unnamed", bytes: content }));
 }
 
 function isAttachment(value: unknown): value is { filename: string; content: Uint8Array } {
@@ -101,7 +100,7 @@ interface PdfTextItem {
   readonly height: number;
 }
 
-const FALLBACK_HEIGHT = 8;
+const fallbackHeight = 8;
 
 /** Null for marked content, and for text that does not run from left to right, such as watermarks across the page. */
 function pieceOf(item: unknown): TextPiece | null {
@@ -109,13 +108,13 @@ function pieceOf(item: unknown): TextPiece | null {
   if (str === undefined || str === "" || transform === undefined) return null;
   const [a = 0, b = 0, , d = 0, left = 0, baseline = 0] = transform;
   if (Math.abs(b) > Math.abs(a)) return null;
-  return { text: str, left, baseline, width: width ?? 0, height: Math.abs(d) || height || FALLBACK_HEIGHT };
+  return { text: str, left, baseline, width: width ?? 0, height: Math.abs(d) || height || fallbackHeight };
 }
 
 function rejectionOf(error: unknown): unknown {
   if (error instanceof RejectedDocument) return error;
   const { name, message } = error instanceof Error ? error : { name: "", message: String(error) };
   if (name === "PasswordException") return new RejectedDocument("pdf_encrypted");
-  if (name === "RangeError") return new RejectedDocument("limit_memory", message.slice(0, 200));
-  return new RejectedDocument("pdf_corrupt", message.slice(0, 200));
+  if (name === "RangeError") return new RejectedDocument("limit_memory", message);
+  return new RejectedDocument("pdf_corrupt", message);
 }

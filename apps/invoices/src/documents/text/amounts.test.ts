@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { findAmounts } from "./amounts.ts";
 
 const valuesIn = (text: string) => findAmounts(text).map((found) => found.value);
 
 describe("findAmounts", () => {
-  it.each([
+  test.each([
     ["1.234,56", "1234.56"],
     ["1,234.56", "1234.56"],
     ["1 234,56", "1234.56"],
@@ -21,7 +21,7 @@ describe("findAmounts", () => {
     expect(valuesIn(text)).toEqual([value]);
   });
 
-  it.each([
+  test.each([
     "19,00 %",
     "15.00%",
     "31.01.2014",
@@ -39,18 +39,18 @@ describe("findAmounts", () => {
     expect(valuesIn(text)).toEqual([]);
   });
 
-  it("finds several, with their places", () => {
+  test("finds several, with their places", () => {
     expect(findAmounts("TVA 81,90 € 16,38 €")).toEqual([
       { value: "81.90", start: 4, end: 9 },
       { value: "16.38", start: 12, end: 17 },
     ]);
   });
 
-  it("leaves a currency sign to the number before it", () => {
+  test("leaves a currency sign to the number before it", () => {
     expect(valuesIn("12,50 € 3 Stk")).toEqual(["12.50"]);
   });
 
-  it("takes an amount behind a day for itself", () => {
+  test("takes an amount behind a day for itself", () => {
     expect(valuesIn("due on August 3 , 2014 $4.11")).toEqual(["4.11"]);
   });
 });

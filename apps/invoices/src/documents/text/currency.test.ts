@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { printedLines } from "../../../test/documents/printed-lines.ts";
 import { choose } from "./candidate.ts";
 import { currencyCandidates } from "./currency.ts";
@@ -9,7 +9,7 @@ const currency = (drawing: string) => {
 };
 
 describe("currencyCandidates", () => {
-  it.each([
+  test.each([
     ["Total 12,50 €", "EUR"],
     ["Total £12.50", "GBP"],
     ["Factuur totaal EUR   49,99", "EUR"],
@@ -21,18 +21,18 @@ describe("currencyCandidates", () => {
     expect(currency(drawing)).toEqual([code, "label", []]);
   });
 
-  it("knows a dollar as American only where the document says so", () => {
+  test("knows a dollar as American only where the document says so", () => {
     expect(currency("Total $12.50")).toEqual(["USD", "hint", []]);
     expect(currency("All prices are in US Dollars\nTotal $12.50")).toEqual(["USD", "label", []]);
     expect(currency("Fremont CA 94538\nTotal $12.50")).toEqual(["USD", "label", []]);
     expect(currency("Seattle, WA 98109\nToronto, Canada\nTotal $12.50")).toEqual(["USD", "hint", []]);
   });
 
-  it("reports every currency there is, most frequent first", () => {
+  test("reports every currency there is, most frequent first", () => {
     expect(currency("GBP 163,16\nEUR 183,14\n12,00 EUR")).toEqual(["EUR", "label", ["GBP"]]);
   });
 
-  it.each(["Total 12,50", "VAT 20", "ALL 12 items", "BTW 21", "CPU 12"])("finds none in %s", (drawing) => {
+  test.each(["Total 12,50", "VAT 20", "ALL 12 items", "BTW 21", "CPU 12"])("finds none in %s", (drawing) => {
     expect(currency(drawing)).toBeNull();
   });
 });

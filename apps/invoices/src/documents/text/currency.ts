@@ -1,24 +1,22 @@
-/**
- * Which currency printed amounts are in. Only a sign or code beside a number, or behind a word for "currency", counts;
- * a "$" alone is not enough to know which dollar is meant.
- */
+// Which currency printed amounts are in. Only a sign or code beside a number, or behind a word for "currency", counts;
+// a "$" alone is not enough to know which dollar is meant.
 import { isCurrencyCode } from "../currency-code.ts";
 import { type Line, lineText } from "../pdf/layout.ts";
 import type { Candidate } from "./candidate.ts";
 
-const SIGNS: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
-const SIGN_BY_NUMBER = /[€£](?=\s?-?\s?\d)|(?<=\d\s?)[€£]/gu;
-const CODE_BY_NUMBER = /(?<![\p{L}\d])([A-Z]{3})(?=\s{0,3}-?\d)|(?<=\d\s{0,3})([A-Z]{3})(?![\p{L}\d])/gu;
-const CODE_BY_WORD =
+const codeOfSign: Readonly<Record<string, string>> = { "€": "EUR", "£": "GBP" };
+const signByNumber = /[€£](?=\s?-?\s?\d)|(?<=\d\s?)[€£]/gu;
+const codeByNumber = /(?<![\p{L}\d])([A-Z]{3})(?=\s{0,3}-?\d)|(?<=\d\s{0,3})([A-Z]{3})(?![\p{L}\d])/gu;
+const codeByWord =
   /(?:currency|währung|devise|valuta|munt)\b[^A-Z]{0,20}(?:[A-Z]{4,12}\s\(?)?([A-Z]{3})(?![\p{L}\d])/giu;
 /** Codes that are common words in capitals, and so mean nothing beside a number. */
-const WORDS = new Set(["ALL", "CUP", "MOP", "TOP", "TRY"]);
+const wordsInCapitals = new Set(["ALL", "CUP", "MOP", "TOP", "TRY"]);
 
-const DOLLAR_AMOUNT = /\$\s?-?\s?\d/u;
-const SAYS_US_DOLLAR = /\bUSD\b|\bUS\s?\$|\bU\.?S\.? dollars?\b/iu;
+const dollarAmount = /\$\s?-?\s?\d/u;
+const saysUsDollar = /\bUSD\b|\bUS\s?\$|\bU\.?S\.? dollars?\b/iu;
 /** A state and a five-digit ZIP code as in "Fremont CA 94538", or the country's own name. */
-const SAYS_UNITED_STATES = /\b[A-Z]{2},?\s\d{5}(?:-\d{4})?\b|\bUnited States\b|\bUSA\b/u;
-const SAYS_OTHER_DOLLAR = new RegExp(
+const saysUnitedStates = /\b[A-Z]{2},?\s\d{5}(?:-\d{4})?\b|\bUnited States\b|\bUSA\b/u;
+const saysOtherDollar = new RegExp(
   [
     "\\b(?:CAD|AUD|NZD|SGD|HKD|MXN)\\b",
     "\\b(?:CA|AU|NZ|HK|C|A|S)\\$",
@@ -39,17 +37,17 @@ export function currencyCandidates(lines: readonly Line[]): readonly Candidate<s
 }
 
 function codesIn(text: string): readonly string[] {
-  const bySign = [...text.matchAll(SIGN_BY_NUMBER)].map(([sign]) => SIGNS[sign] ?? "");
-  const byNumber = [...text.matchAll(CODE_BY_NUMBER)].map(([, before, after]) => before ?? after ?? "");
-  const byWord = [...text.matchAll(CODE_BY_WORD)].map(([, code = ""]) => code);
-  return [...bySign, ...byNumber, ...byWord].filter((code) => isCurrencyCode(code) && !WORDS.has(code));
+  const bySign = [...text.matchAll(signByNumber)].map(([sign]) => codeOfSign[sign] ?? "");
+  const byNumber = [...text.matchAll(codeByNumber)].map(([, before, after]) => before ?? after ?? "");
+  const byWord = [...text.matchAll(codeByWord)].map(([, code = ""]) => code);
+  return [...bySign, ...byNumber, ...byWord].filter((code) => isCurrencyCode(code) && !wordsInCapitals.has(code));
 }
 
 /** "$" reads as US dollars; as certain only where the document says so or is plainly of that country. */
 function dollarCandidates(lines: readonly Line[]): readonly Candidate<string>[] {
-  const priced = lines.filter((line) => DOLLAR_AMOUNT.test(lineText(line)));
+  const priced = lines.filter((line) => dollarAmount.test(lineText(line)));
   const document = lines.map(lineText).join("\n");
-  const saysDollar = SAYS_US_DOLLAR.test(document);
-  const certain = saysDollar || (SAYS_UNITED_STATES.test(document) && !SAYS_OTHER_DOLLAR.test(document));
+  const saysDollar = saysUsDollar.test(document);
+  const certain = saysDollar || (saysUnitedStates.test(document) && !saysOtherDollar.test(document));
   return priced.map((line) => ({ value: "USD", evidence: certain ? "label" : "hint", line }));
 }

@@ -1,7 +1,5 @@
-/**
- * Finds days in printed text, in the notations of English, German, Dutch and French, and says in which order day and
- * month stand. "03/04/2024" has two readings; which one holds is decided from the whole document or not at all.
- */
+// Finds days in printed text, in the notations of English, German, Dutch and French, and says in which order day and
+// month stand. "03/04/2024" has two readings; which one holds is decided from the whole document or not at all.
 import type { Finder, Found } from "./labelled.ts";
 
 /** A day that may have two readings. Both are `YYYY-MM-DD`; a reading that is no day of the calendar is null. */
@@ -12,7 +10,7 @@ export interface PrintedDay {
 
 export type DayOrder = "day-first" | "month-first";
 
-const MONTHS: readonly RegExp[] = [
+const monthNames: readonly RegExp[] = [
   /^jan/,
   /^f[eé][bv]/,
   /^(?:mar|mär|mrz|maa|mrt)/,
@@ -27,19 +25,19 @@ const MONTHS: readonly RegExp[] = [
   /^d[eé][cz]/,
 ];
 
-const YEAR_FIRST = String.raw`(?<![\d.])(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)`;
-const NUMERIC = String.raw`(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\5(\d{4}|\d{2})(?![\d/-])`;
-const DAY_MONTH = [
+const yearFirst = String.raw`(?<![\d.])(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)`;
+const numericDay = String.raw`(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\5(\d{4}|\d{2})(?![\d/-])`;
+const dayThenMonth = [
   String.raw`(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|e)?\.?[\s-]+(?:of\s+|de\s+)?`,
   String.raw`(\p{L}{3,10})\.?,?[\s-]+(\d{4})(?!\d)`,
 ].join("");
-const MONTH_DAY = String.raw`(?<!\p{L})(\p{L}{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?\s?,?\s+(\d{4})(?!\d)`;
-const DAY = new RegExp([YEAR_FIRST, NUMERIC, DAY_MONTH, MONTH_DAY].join("|"), "giu");
+const monthThenDay = String.raw`(?<!\p{L})(\p{L}{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?\s?,?\s+(\d{4})(?!\d)`;
+const dayPattern = new RegExp([yearFirst, numericDay, dayThenMonth, monthThenDay].join("|"), "giu");
 
 /** Finds every day in a string. */
 export const findDays: Finder<PrintedDay> = (text) => {
   const days: Found<PrintedDay>[] = [];
-  for (const match of text.matchAll(DAY)) {
+  for (const match of text.matchAll(dayPattern)) {
     const value = printedDay(match);
     if (value.dayFirst === null && value.monthFirst === null) continue;
     days.push({ value, start: match.index, end: match.index + match[0].length });
@@ -101,7 +99,7 @@ function certain(day: string | null): PrintedDay {
 }
 
 function monthNumber(name = ""): number {
-  return MONTHS.findIndex((month) => month.test(name.toLowerCase())) + 1;
+  return monthNames.findIndex((month) => month.test(name.toLowerCase())) + 1;
 }
 
 function fullYear(year: number): number {

@@ -1,6 +1,4 @@
-/**
- * Chooses the invoice date and the due date among the days on the page, and reads all of them in one order.
- */
+// Chooses the invoice date and the due date among the days on the page, and reads all of them in one order.
 import type { Line } from "../pdf/layout.ts";
 import { type Candidate, type Choice, choose } from "./candidate.ts";
 import { type DayOrder, findDays, isUnambiguous, provenDayOrder, readDay } from "./dates.ts";

@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { printedLines } from "../../../test/documents/printed-lines.ts";
 import { readTextFields } from "./fields.ts";
 
-const GOOD = `
+const goodPage = `
 Brightwater Tools Ltd                 INVOICE
 Bill to: Acme Trading Ltd
 Invoice number: BW-17
@@ -17,8 +17,8 @@ const read = (drawing: string) => readTextFields(printedLines(drawing));
 const codes = (drawing: string) => read(drawing).findings.map((finding) => finding.code);
 
 describe("readTextFields", () => {
-  it("reads a clear invoice without a doubt, and says where each field stands", () => {
-    const { invoice, findings } = read(GOOD);
+  test("reads a clear invoice without a doubt, and says where each field stands", () => {
+    const { invoice, findings } = read(goodPage);
     expect(findings).toEqual([]);
     expect(invoice).toMatchObject({
       source: "text",
@@ -42,31 +42,31 @@ describe("readTextFields", () => {
     expect(invoice.provenance.seller).toMatchObject({ confidence: "low" });
   });
 
-  it("doubts a date that can be read in two ways, unless another date settles it", () => {
+  test("doubts a date that can be read in two ways, unless another date settles it", () => {
     const withDates = (date: string, due: string) =>
-      GOOD.replace("21 November 2025", date).replace("21 December 2025", due);
+      goodPage.replace("21 November 2025", date).replace("21 December 2025", due);
     expect(codes(withDates("03/04/2025", "05/05/2025"))).toEqual(["date_order_ambiguous"]);
     expect(codes(withDates("03/04/2025", "30/04/2025"))).toEqual([]);
     expect(read(withDates("03/04/2025", "30/04/2025")).invoice.date).toBe("2025-04-03");
     expect(read(withDates("03/04/2025", "04/30/2025")).invoice.date).toBe("2025-03-04");
   });
 
-  it("doubts two currencies, two numbers and two dates", () => {
-    expect(codes(`${GOOD}\nabout 137,00 €`)).toEqual(["currency_ambiguous"]);
-    expect(codes(`${GOOD}\nInvoice number: BW-18`)).toEqual(["number_ambiguous"]);
-    expect(codes(`${GOOD}\nInvoice date: 22 November 2025`)).toEqual(["date_ambiguous"]);
+  test("doubts two currencies, two numbers and two dates", () => {
+    expect(codes(`${goodPage}\nabout 137,00 €`)).toEqual(["currency_ambiguous"]);
+    expect(codes(`${goodPage}\nInvoice number: BW-18`)).toEqual(["number_ambiguous"]);
+    expect(codes(`${goodPage}\nInvoice date: 22 November 2025`)).toEqual(["date_ambiguous"]);
   });
 
-  it("doubts a date without a label", () => {
-    expect(codes(GOOD.replace("Invoice date: ", "Bristol, "))).toEqual(["date_unlabelled"]);
+  test("doubts a date without a label", () => {
+    expect(codes(goodPage.replace("Invoice date: ", "Bristol, "))).toEqual(["date_unlabelled"]);
   });
 
-  it("takes a bare Date for the invoice's own, but not beside a labelled one", () => {
-    expect(codes(GOOD.replace("Invoice date", "Date"))).toEqual([]);
-    expect(read(`Date: 1 December 2025\n${GOOD}`).invoice.date).toBe("2025-11-21");
+  test("takes a bare Date for the invoice's own, but not beside a labelled one", () => {
+    expect(codes(goodPage.replace("Invoice date", "Date"))).toEqual([]);
+    expect(read(`Date: 1 December 2025\n${goodPage}`).invoice.date).toBe("2025-11-21");
   });
 
-  it("answers for a page of nothing in particular", () => {
+  test("answers for a page of nothing in particular", () => {
     const { invoice, findings } = read("Lorem ipsum dolor\nsit amet");
     expect(findings).toEqual([]);
     expect(invoice).toMatchObject({ number: null, date: null, currency: null, total: null, provenance: {} });

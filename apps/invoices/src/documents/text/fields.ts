@@ -1,10 +1,7 @@
-/**
- * From the laid-out text of a document to an invoice, by labels and arithmetic. What stays open is said as a finding,
- * so that nothing that was guessed is ever accepted.
- */
-
+// From the laid-out text of a document to an invoice, by labels and arithmetic. What stays open is said as a finding,
+// so that nothing that was guessed is ever accepted.
 import { fieldText } from "../clean-text.ts";
-import type { Finding } from "../finding.ts";
+import { type Finding, review } from "../finding.ts";
 import type { Invoice, InvoiceField, Provenance } from "../invoice.ts";
 import type { Line } from "../pdf/layout.ts";
 import { type Choice, choose, provenanceOf } from "./candidate.ts";
@@ -21,7 +18,7 @@ export interface TextReading {
 }
 
 /** The fields without which nothing is accepted, and which must each stand behind a label of their own. */
-const CORE_FIELDS = ["number", "date", "currency", "total"] as const;
+const coreFields = ["number", "date", "currency", "total"] as const;
 
 /** Reads the fields of a document from its text. Total: whatever the text, it answers. */
 export function readTextFields(lines: readonly Line[]): TextReading {
@@ -38,15 +35,14 @@ export function readTextFields(lines: readonly Line[]): TextReading {
     seller: choose(sellerCandidates(lines, buyer?.value ?? null)),
     buyer,
   };
-  const doubts = CORE_FIELDS.flatMap((field) => doubtsAbout(field, choices[field] ?? null));
-  return { invoice: invoiceOf(choices), findings: days.isOrderAssumed ? [...doubts, DAY_ORDER_ASSUMED] : doubts };
+  const doubts = coreFields.flatMap((field) => doubtsAbout(field, choices[field] ?? null));
+  return { invoice: invoiceOf(choices), findings: days.isOrderAssumed ? [...doubts, dayOrderAssumed] : doubts };
 }
 
-const DAY_ORDER_ASSUMED: Finding = {
-  severity: "review",
-  code: "date_order_ambiguous",
-  message: "The invoice date can be read with the day or the month first, and nothing in the document says which.",
-};
+const dayOrderAssumed = review(
+  "date_order_ambiguous",
+  "The invoice date can be read with the day or the month first, and nothing in the document says which.",
+);
 
 function doubtsAbout(field: InvoiceField, choice: Choice<string> | null): readonly Finding[] {
   // A field that is missing altogether is the validator's to report.
@@ -60,10 +56,6 @@ function doubtsAbout(field: InvoiceField, choice: Choice<string> | null): readon
     return [review(`${field}_unlabelled`, message)];
   }
   return [];
-}
-
-function review(code: string, message: string): Finding {
-  return { severity: "review", code, message };
 }
 
 function invoiceOf(choices: { readonly [field in InvoiceField]?: Choice<string> | null }): Invoice {

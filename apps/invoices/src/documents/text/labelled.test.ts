@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { printedLines } from "../../../test/documents/printed-lines.ts";
 import { findAmounts } from "./amounts.ts";
 import { findDays } from "./dates.ts";
 import { hasWords, labelValues } from "./labelled.ts";
 
 describe("labelValues", () => {
-  it("takes the words before a value, in its cell or in one before", () => {
+  test("takes the words before a value, in its cell or in one before", () => {
     const labelled = labelValues(printedLines("Exclusief BTW € 593,36   Subtotaal   € 717,97"), findAmounts);
     expect(labelled.map(({ value, before }) => [value, before?.trim()])).toEqual([
       ["593.36", "Exclusief BTW"],
@@ -13,7 +13,7 @@ describe("labelValues", () => {
     ]);
   });
 
-  it("knows first and last of the values that share a label", () => {
+  test("knows first and last of the values that share a label", () => {
     const labelled = labelValues(printedLines("VAT 20 on 81.90 16.38   Total 98.28"), findAmounts);
     expect(labelled.map(({ value, isFirst, isLast }) => [value, isFirst, isLast])).toEqual([
       ["81.90", true, false],
@@ -22,7 +22,7 @@ describe("labelValues", () => {
     ]);
   });
 
-  it("finds the header of a column, past other values of the column", () => {
+  test("finds the header of a column, past other values of the column", () => {
     const labelled = labelValues(
       printedLines(`
         Rate    Base     VAT amount   Total
@@ -40,7 +40,7 @@ describe("labelValues", () => {
     ]);
   });
 
-  it("does not take an identifier on the same row for a label", () => {
+  test("does not take an identifier on the same row for a label", () => {
     const [first] = labelValues(
       printedLines(`
         Customer       Invoice date   Invoice
@@ -50,18 +50,18 @@ describe("labelValues", () => {
     expect(first).toMatchObject({ before: null, above: "Invoice date" });
   });
 
-  it("looks for no header on the page before", () => {
+  test("looks for no header on the page before", () => {
     const lines = [...printedLines("Total", 1), ...printedLines("49,99", 2)];
     expect(labelValues(lines, findAmounts)).toMatchObject([{ before: null, above: null }]);
   });
 });
 
 describe("hasWords", () => {
-  it.each(["Total", "VAT", "à payer", "TVA 20"])("%s labels", (text) => {
+  test.each(["Total", "VAT", "à payer", "TVA 20"])("%s labels", (text) => {
     expect(hasWords(text)).toBe(true);
   });
 
-  it.each(["", "€", "EUR", "RE-2026", "42", "# :", "SCONL0303"])("%j does not", (text) => {
+  test.each(["", "€", "EUR", "RE-2026", "42", "# :", "SCONL0303"])("%j does not", (text) => {
     expect(hasWords(text)).toBe(false);
   });
 });

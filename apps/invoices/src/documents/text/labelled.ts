@@ -1,7 +1,5 @@
-/**
- * Finds the printed label of each value: the words before it on its line, and the column header above it. Works for
- * anything that a finder can spot in a string, and knows neither languages nor fields.
- */
+// Finds the printed label of each value: the words before it on its line, and the column header above it. Works for
+// anything that a finder can spot in a string, and knows neither languages nor fields.
 import { isCurrencyCode } from "../currency-code.ts";
 import type { Cell, Line } from "../pdf/layout.ts";
 
@@ -28,7 +26,8 @@ export interface Labelled<Value> {
 }
 
 /** How many lines up a column header may stand. */
-const HEADER_REACH_LINES = 3;
+const headerReachLines = 3;
+
 /** Every value of the document with its label. */
 export function labelValues<Value>(lines: readonly Line[], find: Finder<Value>): readonly Labelled<Value>[] {
   const searched = lines.map((line) => line.cells.map((cell) => ({ ...cell, values: find(cell.text) })));
@@ -100,7 +99,7 @@ function headerAbove<Value>(
   searched: SearchedLines<Value>,
 ): string | null {
   const page = lines[lineIndex]?.page;
-  for (let up = 1; up <= HEADER_REACH_LINES; up++) {
+  for (let up = 1; up <= headerReachLines; up++) {
     if (lines[lineIndex - up]?.page !== page) return null;
     const cell = searched[lineIndex - up]?.find(({ left, right }) => left < extent.right && right > extent.left);
     if (cell !== undefined && cell.values.length === 0 && hasWords(cell.text)) return cell.text;

@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { amountRole, dayRole } from "./labels.ts";
 
 describe("amountRole", () => {
-  it.each([
+  test.each([
     ["Total", "total"],
     ["Grand total:", "total"],
     ["Rechnungsbetrag", "total"],
@@ -29,7 +29,7 @@ describe("amountRole", () => {
     expect(amountRole(label)).toBe(role);
   });
 
-  it.each([
+  test.each([
     "Previous balance",
     "Discount",
     "Unit price",
@@ -45,7 +45,7 @@ describe("amountRole", () => {
 });
 
 describe("dayRole", () => {
-  it.each([
+  test.each([
     ["Invoice Date:", "issued"],
     ["Rechnungsdatum", "issued"],
     ["Beleg-Datum :", "issued"],
@@ -63,7 +63,7 @@ describe("dayRole", () => {
     expect(dayRole(label)).toBe(role);
   });
 
-  it.each(["Delivery date", "Bestelldatum", "Date de facture associée :", "Training Date", "Bestellung vom", ""])(
+  test.each(["Delivery date", "Bestelldatum", "Date de facture associée :", "Training Date", "Bestellung vom", ""])(
     "%j means none of them",
     (label) => {
       expect(dayRole(label)).toBeNull();

@@ -1,7 +1,5 @@
-/**
- * What printed labels mean, in English, German, Dutch and French. Tables only: the order of the rules is the order of
- * precedence, so that "Net à payer" is what is due before it is a net, and "VAT ID" is nothing at all.
- */
+// What printed labels mean, in English, German, Dutch and French. Tables only: the order of the rules is the order of
+// precedence, so that "Net à payer" is what is due before it is a net, and "VAT ID" is nothing at all.
 
 export type AmountRole = "total" | "net" | "vat" | "due" | "prepaid";
 export type DayRole = "issued" | "dated" | "due";
@@ -9,9 +7,9 @@ export type DayRole = "issued" | "dated" | "due";
 type Rules<Role> = readonly (readonly [Role | null, ...RegExp[]])[];
 
 /** Labels are read from their end: the words next to the value say the most. */
-const LABEL_TAIL_CHARS = 60;
+const labelTailChars = 60;
 
-const AMOUNT_RULES: Rules<AmountRole> = [
+const amountRules: Rules<AmountRole> = [
   // Other sums than this invoice's own.
   [null, /previous|opening|unpaid|overdue|capital|tender|\bchange\b|\bcash\b/],
   [null, /discount|rabatt|remise|korting|skonto|zuschl|abschl|allowance|surcharge/],
@@ -38,7 +36,7 @@ const AMOUNT_RULES: Rules<AmountRole> = [
   ["total", /\btotaal\b|factuurbedrag/, /montant total/],
 ];
 
-const DAY_RULES: Rules<DayRole> = [
+const dayRules: Rules<DayRole> = [
   [
     null,
     /deliver|order|period|paid on|print/,
@@ -61,15 +59,15 @@ const DAY_RULES: Rules<DayRole> = [
 
 /** The role of an amount by its label; null if the label means none of them. */
 export function amountRole(label: string): AmountRole | null {
-  return roleOf(label, AMOUNT_RULES);
+  return roleOf(label, amountRules);
 }
 
 /** The role of a day by its label; null if the label means none of them. */
 export function dayRole(label: string): DayRole | null {
-  return roleOf(label, DAY_RULES);
+  return roleOf(label, dayRules);
 }
 
 function roleOf<Role>(label: string, rules: Rules<Role>): Role | null {
-  const tail = label.toLowerCase().replace(/\s+/g, " ").trim().slice(-LABEL_TAIL_CHARS);
+  const tail = label.toLowerCase().replace(/\s+/g, " ").trim().slice(-labelTailChars);
   return rules.find(([, ...patterns]) => patterns.some((pattern) => pattern.test(tail)))?.[0] ?? null;
 }

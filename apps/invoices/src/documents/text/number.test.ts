@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { printedLines } from "../../../test/documents/printed-lines.ts";
 import { numberCandidates } from "./number.ts";
 
@@ -6,7 +6,7 @@ const found = (drawing: string) =>
   numberCandidates(printedLines(drawing)).map(({ value, evidence }) => [value, evidence]);
 
 describe("numberCandidates", () => {
-  it.each([
+  test.each([
     ["Invoice Number: 42183017", "42183017"],
     ["Invoice Number:   42183017", "42183017"],
     ["INVOICE: INV-100", "INV-100"],
@@ -25,16 +25,16 @@ describe("numberCandidates", () => {
     expect(found(line)).toEqual([[number, "label"]]);
   });
 
-  it("reads the column under a header, and trusts a title less", () => {
+  test("reads the column under a header, and trusts a title less", () => {
     expect(found("Klant   Factuur   Vervaldatum\nSC-1    VF1005    22-9-2022")).toEqual([["VF1005", "label"]]);
     expect(found("INVOICE\n2024-17")).toEqual([["2024-17", "hint"]]);
   });
 
-  it("trusts a bare # least", () => {
+  test("trusts a bare # least", () => {
     expect(found("# invoice_number_1")).toEqual([["invoice_number_1", "place"]]);
   });
 
-  it.each([
+  test.each([
     "Invoice date: 2024-01-31",
     "Invoice total 12.50",
     "Rechnung 2024",

@@ -1,23 +1,21 @@
-/**
- * Finds the invoice's own number by its label, in English, German, Dutch and French. Numbers of orders, customers and
- * VAT have labels of their own and are not taken for it.
- */
+// Finds the invoice's own number by its label, in English, German, Dutch and French. Numbers of orders, customers and
+// VAT have labels of their own and are not taken for it.
 import type { Cell, Line } from "../pdf/layout.ts";
 import { findAmounts } from "./amounts.ts";
 import type { Candidate, Evidence } from "./candidate.ts";
 import { findDays } from "./dates.ts";
 
-const DOCUMENT = `(?:${[
+const documentWord = `(?:${[
   "(?:tax\\s)?invoice|credit\\s?(?:note|memo)|bill|receipt",
   "[a-zäöü]{0,12}rechnung|gutschrift|beleg",
   "factuur|credit\\s?nota",
   "facture|avoir",
 ].join("|")})`;
-const NUMERAL = "(?:number|num[ée]ro|nummer|no|nr|n°|nº|№|id|#)";
+const numeralWord = "(?:number|num[ée]ro|nummer|no|nr|n°|nº|№|id|#)";
 /** "(380)", "(Selbst ausgestellte Rechnung)" between the name of the document and its number. */
-const IN_BRACKETS = String.raw`(?:\([\w\s]{3,40}\)\s*){0,2}`;
-const NUMBER = String.raw`([\p{L}\d][\p{L}\d_./\\-]*)`;
-const BOUNDARY = String.raw`(?<![\p{L}\d-])`;
+const inBrackets = String.raw`(?:\([\w\s]{3,40}\)\s*){0,2}`;
+const numberPart = String.raw`([\p{L}\d][\p{L}\d_./\\-]*)`;
+const wordStart = String.raw`(?<![\p{L}\d-])`;
 
 interface Rule {
   readonly evidence: Evidence;
@@ -25,27 +23,27 @@ interface Rule {
 }
 
 /** Label and number within one line. */
-const INLINE: readonly Rule[] = [
+const inlineRules: readonly Rule[] = [
   // "Invoice Number: 42", "Rechnungs-Nr. 42", "Factuurnummer: 42", "Facture n° 42", "Receipt # No.: 42"
-  rule("label", `${BOUNDARY}${DOCUMENT}s?[\\s.-]*${IN_BRACKETS}(?:${NUMERAL}[\\s.:]*){1,2}${NUMBER}`),
+  rule("label", `${wordStart}${documentWord}s?[\\s.-]*${inBrackets}(?:${numeralWord}[\\s.:]*){1,2}${numberPart}`),
   // "N° de facture : 42", "Numéro de facture 42", "No. of invoice: 42"
   rule(
     "label",
-    `${BOUNDARY}${NUMERAL}\\.?\\s*(?:de\\s|of\\s|der\\s|van\\s)(?:la\\s|de\\s|the\\s)?${DOCUMENT}\\s*:?\\s*${NUMBER}`,
+    `${wordStart}${numeralWord}\\.?\\s*(?:de\\s|of\\s|der\\s|van\\s)(?:la\\s|de\\s|the\\s)?${documentWord}\\s*:?\\s*${numberPart}`,
   ),
   // "INVOICE: 42"
-  rule("label", `${BOUNDARY}${DOCUMENT}\\s*:\\s*${NUMBER}`),
+  rule("label", `${wordStart}${documentWord}\\s*:\\s*${numberPart}`),
   // "Facture FA-2017-0010" as a heading of its own
-  rule("label", `^${DOCUMENT}\\s+${NUMBER}$`),
+  rule("label", `^${documentWord}\\s+${numberPart}$`),
   // "Avoir AV-7 …" somewhere in a sentence
-  rule("hint", `${BOUNDARY}${DOCUMENT}\\s+${NUMBER}`),
+  rule("hint", `${wordStart}${documentWord}\\s+${numberPart}`),
   // "# 42" below a heading
-  rule("place", `^#\\s*${NUMBER}$`),
+  rule("place", `^#\\s*${numberPart}$`),
 ];
 
-const HEADER = new RegExp(`^${DOCUMENT}s?[\\s.-]*(?:${NUMERAL}[\\s.:]*){0,2}$`, "iu");
-const ONE_NUMBER = new RegExp(`^${NUMBER}$`, "iu");
-const HEADER_REACH_LINES = 2;
+const headerPattern = new RegExp(`^${documentWord}s?[\\s.-]*(?:${numeralWord}[\\s.:]*){0,2}$`, "iu");
+const oneNumber = new RegExp(`^${numberPart}$`, "iu");
+const headerReachLines = 2;
 
 /** Every string that may be the number of the invoice. */
 export function numberCandidates(lines: readonly Line[]): readonly Candidate<string>[] {
@@ -55,7 +53,7 @@ export function numberCandidates(lines: readonly Line[]): readonly Candidate<str
 function inlineNumbers(line: Line): readonly Candidate<string>[] {
   const whole = line.cells.map((cell) => cell.text).join(" ");
   const texts = line.cells.length > 1 ? [whole, ...line.cells.map((cell) => cell.text)] : [whole];
-  for (const { evidence, pattern } of INLINE) {
+  for (const { evidence, pattern } of inlineRules) {
     for (const text of texts) {
       const value = invoiceNumber(pattern.exec(text)?.[1]);
       if (value !== null) return [{ value, evidence, line }];
@@ -70,11 +68,11 @@ function inlineNumbers(line: Line): readonly Candidate<string>[] {
  */
 function numbersBelow(lines: readonly Line[], index: number): readonly Candidate<string>[] {
   const headerLine = lines[index];
-  const header = headerLine?.cells.find((cell) => HEADER.test(cell.text));
+  const header = headerLine?.cells.find((cell) => headerPattern.test(cell.text));
   if (headerLine === undefined || header === undefined) return [];
-  for (const line of lines.slice(index + 1, index + 1 + HEADER_REACH_LINES)) {
+  for (const line of lines.slice(index + 1, index + 1 + headerReachLines)) {
     const below = line.page === headerLine.page ? line.cells.find((cell) => overlap(cell, header)) : undefined;
-    const value = invoiceNumber(ONE_NUMBER.exec(below?.text ?? "")?.[1]);
+    const value = invoiceNumber(oneNumber.exec(below?.text ?? "")?.[1]);
     if (value !== null) return [{ value, evidence: headerLine.cells.length > 1 ? "label" : "hint", line }];
   }
   return [];

@@ -1,7 +1,5 @@
-/**
- * Chooses total, net and VAT among labelled amounts. Labels name the candidates, arithmetic (net + VAT = total)
- * confirms them; arithmetic alone never makes an unlabelled amount a field.
- */
+// Chooses total, net and VAT among labelled amounts. Labels name the candidates, arithmetic (net + VAT = total)
+// confirms them; arithmetic alone never makes an unlabelled amount a field.
 import { type Amount, absoluteAmount, compareAmounts, percentOf, subtractAmounts, sumAmounts } from "../amount.ts";
 import type { Line } from "../pdf/layout.ts";
 import { findAmounts } from "./amounts.ts";
@@ -20,9 +18,9 @@ export interface PrintedTotals {
 type AmountCandidates = Readonly<Record<AmountRole, readonly Candidate<Amount>[]>>;
 
 /** More VAT than this share of the net is no VAT rate of any country, but a coincidence of numbers. */
-const VAT_PERCENT_MAX = "30.00";
+const vatMaxPercent = "30.00";
 /** Candidates are combined with each other, so a hostile page must not bring thousands. */
-const DISTINCT_AMOUNTS_MAX = 200;
+const distinctAmountsMax = 200;
 
 /** Reads the totals of a document. */
 export function readTotals(lines: readonly Line[]): PrintedTotals {
@@ -92,7 +90,7 @@ function consistentSums(
 }
 
 function isPlausibleVat(vat: Amount, net: Amount): boolean {
-  return compareAmounts(absoluteAmount(vat), percentOf(absoluteAmount(net), VAT_PERCENT_MAX)) <= 0;
+  return compareAmounts(absoluteAmount(vat), percentOf(absoluteAmount(net), vatMaxPercent)) <= 0;
 }
 
 /** All stay, so that an unconfirmed rival of equal evidence still shows. */
@@ -113,7 +111,7 @@ function distinct(candidates: readonly Candidate<Amount>[]): readonly Candidate<
       byValue.set(candidate.value, candidate);
     }
   }
-  return [...byValue.values()].slice(0, DISTINCT_AMOUNTS_MAX);
+  return [...byValue.values()].slice(0, distinctAmountsMax);
 }
 
 function onlyValue(candidates: readonly Candidate<Amount>[]): Choice<Amount> | null {

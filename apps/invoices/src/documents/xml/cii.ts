@@ -1,8 +1,6 @@
-/**
- * UN/CEFACT Cross Industry Invoice, in its two generations: D16B (`CrossIndustryInvoice`: Factur-X, ZUGFeRD 2,
- * XRechnung) and the draft that ZUGFeRD 1.0 was built on (`CrossIndustryDocument`). They differ in the names of a few
- * containers only.
- */
+// UN/CEFACT Cross Industry Invoice, in its two generations: D16B (`CrossIndustryInvoice`: Factur-X, ZUGFeRD 2,
+// XRechnung) and the draft that ZUGFeRD 1.0 was built on (`CrossIndustryDocument`). They differ in the names of a few
+// containers only.
 import type { Invoice, InvoiceLine, VatRow } from "../invoice.ts";
 import { createFieldReader, xmlDate } from "./mapping.ts";
 import { allAt, amountAt, amountOf, attributeOf, firstAt, textAt, textOf, type XmlNode, type XmlRoot } from "./node.ts";
@@ -20,7 +18,7 @@ interface CiiNames {
   readonly rate: string;
 }
 
-const D16B: CiiNames = {
+const d16b: CiiNames = {
   syntax: "cii",
   context: "ExchangedDocumentContext",
   header: "ExchangedDocument",
@@ -33,7 +31,7 @@ const D16B: CiiNames = {
   rate: "RateApplicablePercent",
 };
 
-const ZUGFERD1: CiiNames = {
+const zugferd1: CiiNames = {
   syntax: "zugferd1",
   context: "SpecifiedExchangedDocumentContext",
   header: "HeaderExchangedDocument",
@@ -48,8 +46,8 @@ const ZUGFERD1: CiiNames = {
 
 /** The CII generation of a document element, or null for another syntax. */
 export function ciiNames(rootName: string): CiiNames | null {
-  if (rootName === "CrossIndustryInvoice") return D16B;
-  if (rootName === "CrossIndustryDocument") return ZUGFERD1;
+  if (rootName === "CrossIndustryInvoice") return d16b;
+  if (rootName === "CrossIndustryDocument") return zugferd1;
   return null;
 }
 
@@ -117,11 +115,11 @@ function amountIn(currency: string | null, stated: readonly XmlNode[]): string |
   return amountOf(own ?? null);
 }
 
-const FORMAT_YEAR_MONTH_DAY = "102";
+const formatYearMonthDay = "102";
 
 function ciiDate(date: XmlNode | null): string | null {
   const format = attributeOf(date, "format");
-  return format === null || format === FORMAT_YEAR_MONTH_DAY ? xmlDate(textOf(date)) : null;
+  return format === null || format === formatYearMonthDay ? xmlDate(textOf(date)) : null;
 }
 
 function vatRow(row: XmlNode, names: CiiNames): VatRow {

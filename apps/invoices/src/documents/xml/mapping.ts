@@ -1,7 +1,5 @@
-/**
- * The common ground of the XML mappers: reads a field at a path and remembers the path, so that provenance cannot drift
- * away from the value. Knows nothing of any syntax.
- */
+// The common ground of the XML mappers: reads a field at a path and remembers the path, so that provenance cannot drift
+// away from the value. Knows nothing of any syntax.
 import type { Invoice, InvoiceField, Provenance } from "../invoice.ts";
 import { amountOf, firstAt, textOf, type XmlNode, type XmlRoot } from "./node.ts";
 

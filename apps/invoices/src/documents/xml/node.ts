@@ -1,7 +1,5 @@
-/**
- * Walking a parsed XML document by paths of local names ("ExchangedDocument/ID"). Namespaces prefixes are gone, text is
- * unparsed. A step that is missing gives nothing, a step that is repeated gives the first; nothing here throws.
- */
+// Walking a parsed XML document by paths of local names ("ExchangedDocument/ID"). Namespaces prefixes are gone, text is
+// unparsed. A step that is missing gives nothing, a step that is repeated gives the first; nothing here throws.
 import { XMLParser } from "fast-xml-parser";
 import { type Amount, parseDecimal } from "../amount.ts";
 import { fieldText } from "../clean-text.ts";
@@ -32,7 +30,7 @@ export function parseXml(text: string): XmlRoot {
   try {
     parsed = parser.parse(text.replace(/^\ufeff/, ""), true) as XmlNode;
   } catch (error) {
-    throw new RejectedDocument("xml_not_wellformed", error instanceof Error ? error.message.slice(0, 200) : undefined);
+    throw new RejectedDocument("xml_not_wellformed", error instanceof Error ? error.message : undefined);
   }
   const [root, another] = typeof parsed === "string" ? [] : Object.entries(parsed);
   if (root === undefined || another !== undefined) {

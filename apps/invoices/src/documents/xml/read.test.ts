@@ -1,13 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makeBill } from "../../../samples/bill.ts";
 import { ciiXml } from "../../../samples/cii-xml.ts";
 import { ublXml } from "../../../samples/ubl-xml.ts";
 import type { Invoice } from "../invoice.ts";
-import { DEFAULT_LIMITS } from "../limits.ts";
+import { defaultLimits } from "../limits.ts";
 import { readXml } from "./read.ts";
 
 function invoiceOf(xml: Uint8Array | string, attachment: string | null = null): Invoice {
-  const reading = readXml(typeof xml === "string" ? new TextEncoder().encode(xml) : xml, DEFAULT_LIMITS, attachment);
+  const reading = readXml(typeof xml === "string" ? new TextEncoder().encode(xml) : xml, defaultLimits, attachment);
   if (reading.type !== "invoice") throw new Error(`read as ${reading.type}`);
   return reading.invoice;
 }
@@ -15,7 +15,7 @@ function invoiceOf(xml: Uint8Array | string, attachment: string | null = null): 
 const bill = makeBill("acme", 1);
 
 describe("Cross Industry Invoice", () => {
-  it("is read with every field and the path of each", () => {
+  test("is read with every field and the path of each", () => {
     const invoice = invoiceOf(ciiXml(bill), "factur-x.xml");
     expect(invoice).toMatchObject({
       source: "xml",
@@ -39,7 +39,7 @@ describe("Cross Industry Invoice", () => {
     });
   });
 
-  it("takes the VAT in the invoice's own currency where it is stated in two", () => {
+  test("takes the VAT in the invoice's own currency where it is stated in two", () => {
     const xml = `<CrossIndustryInvoice><SupplyChainTradeTransaction><ApplicableHeaderTradeSettlement>
       <InvoiceCurrencyCode>GBP</InvoiceCurrencyCode><SpecifiedTradeSettlementHeaderMonetarySummation>
       <TaxTotalAmount currencyID="EUR">183.14</TaxTotalAmount><TaxTotalAmount currencyID="GBP">163.16</TaxTotalAmount>
@@ -48,7 +48,7 @@ describe("Cross Industry Invoice", () => {
     expect(invoiceOf(xml).vat).toBe("163.16");
   });
 
-  it("is read in the names of ZUGFeRD 1.0 too", () => {
+  test("is read in the names of ZUGFeRD 1.0 too", () => {
     const xml = `<x:CrossIndustryDocument xmlns:x="a" xmlns:y="b"><x:HeaderExchangedDocument><y:ID>42</y:ID>
       <y:IssueDateTime><z:DateTimeString xmlns:z="c" format="102">20141108</z:DateTimeString></y:IssueDateTime>
       </x:HeaderExchangedDocument><x:SpecifiedSupplyChainTradeTransaction>
@@ -67,7 +67,7 @@ describe("Cross Industry Invoice", () => {
     });
   });
 
-  it("reads no day from a format that names none", () => {
+  test("reads no day from a format that names none", () => {
     const xml = `<CrossIndustryInvoice><ExchangedDocument><IssueDateTime><DateTimeString format="610">201803</DateTimeString>
       </IssueDateTime></ExchangedDocument></CrossIndustryInvoice>`;
     expect(invoiceOf(xml).date).toBeNull();
@@ -75,7 +75,7 @@ describe("Cross Industry Invoice", () => {
 });
 
 describe("UBL", () => {
-  it("is read as an invoice and as a credit note", () => {
+  test("is read as an invoice and as a credit note", () => {
     expect(invoiceOf(ublXml(bill))).toMatchObject({
       syntax: "ubl",
       number: bill.number,
@@ -89,7 +89,7 @@ describe("UBL", () => {
     expect(creditNote.lines).toHaveLength(bill.lines.length);
   });
 
-  it("falls back to the trading name, and takes a date with a time zone", () => {
+  test("falls back to the trading name, and takes a date with a time zone", () => {
     const invoice =
       invoiceOf(`<Invoice><IssueDate>2019-09-23+02:00</IssueDate><AccountingSupplierParty><Party><PartyName>
       <Name>Shop</Name></PartyName></Party></AccountingSupplierParty></Invoice>`);
@@ -97,26 +97,26 @@ describe("UBL", () => {
     expect(invoice.provenance.seller).toMatchObject({ path: "/Invoice/AccountingSupplierParty/Party/PartyName/Name" });
   });
 
-  it("keeps amounts it cannot read as missing", () => {
+  test("keeps amounts it cannot read as missing", () => {
     const xml = "<Invoice><LegalMonetaryTotal><PayableAmount>12,50</PayableAmount></LegalMonetaryTotal></Invoice>";
     expect(invoiceOf(xml).due).toBeNull();
   });
 
-  it("strips a NUL that comes as a character reference", () => {
+  test("strips a NUL that comes as a character reference", () => {
     expect(invoiceOf("<Invoice><ID>A&#0;1</ID></Invoice>").number).not.toContain("\0");
   });
 });
 
 describe("other XML", () => {
-  it("is a foreign invoice if its name says so, and else is none", () => {
-    const read = (xml: string) => readXml(new TextEncoder().encode(xml), DEFAULT_LIMITS).type;
+  test("is a foreign invoice if its name says so, and else is none", () => {
+    const read = (xml: string) => readXml(new TextEncoder().encode(xml), defaultLimits).type;
     expect(read("<p:FatturaElettronica xmlns:p='x'/>")).toBe("foreign-invoice");
     expect(read("<fe:Facturae xmlns:fe='x'/>")).toBe("foreign-invoice");
     expect(read("<rss version='2.0'/>")).toBe("other");
   });
 
-  it.each(["<a><b></a>", "<a", "no element", "<a/><b/>"])("is refused when it is not well-formed: %s", (xml) => {
-    expect(() => readXml(new TextEncoder().encode(xml), DEFAULT_LIMITS)).toThrow(
+  test.each(["<a><b></a>", "<a", "no element", "<a/><b/>"])("is refused when it is not well-formed: %s", (xml) => {
+    expect(() => readXml(new TextEncoder().encode(xml), defaultLimits)).toThrow(
       expect.objectContaining({ code: "xml_not_wellformed" }),
     );
   });

@@ -1,7 +1,6 @@
-/**
- * From the bytes of an XML file to an invoice, whichever of the known syntaxes it is in. The syntax is told by the
- * document element, never by a file name.
- */
+// From the bytes of an XML file to an invoice, whichever of the known syntaxes it is in. The syntax is told by the
+// document element, never by a file name.
+import { fieldText } from "../clean-text.ts";
 import type { Invoice } from "../invoice.ts";
 import type { Limits } from "../limits.ts";
 import { ciiNames, readCii } from "./cii.ts";
@@ -16,7 +15,7 @@ export type XmlReading =
   | { readonly type: "other"; readonly rootName: string };
 
 /** "invoice" in the languages whose national formats are about: FatturaElettronica, Facturae, Faktura, … */
-const SAYS_INVOICE = /invoice|rechnung|fac?tt?ur|faktur|creditnote/i;
+const saysInvoice = /invoice|rechnung|fac?tt?ur|faktur|creditnote/i;
 
 /** Reads XML. Throws `RejectedDocument` if it is unsafe or broken. */
 export function readXml(
@@ -29,5 +28,6 @@ export function readXml(
   const cii = ciiNames(root.name);
   if (cii !== null) return { type: "invoice", invoice: readCii(root, cii, attachment), encodingCertain };
   if (isUbl(root.name)) return { type: "invoice", invoice: readUbl(root, attachment), encodingCertain };
-  return { type: SAYS_INVOICE.test(root.name) ? "foreign-invoice" : "other", rootName: root.name };
+  const rootName = fieldText(root.name) ?? "unnamed";
+  return { type: saysInvoice.test(rootName) ? "foreign-invoice" : "other", rootName };
 }

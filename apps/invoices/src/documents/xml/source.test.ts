@@ -1,28 +1,28 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readXmlSource } from "./source.ts";
 
-const LIMITS = { xmlDepth: 10, xmlElements: 100 };
-const read = (text: string, encoding: BufferEncoding = "utf8") => readXmlSource(Buffer.from(text, encoding), LIMITS);
+const limits = { xmlDepth: 10, xmlElements: 100 };
+const read = (text: string, encoding: BufferEncoding = "utf8") => readXmlSource(Buffer.from(text, encoding), limits);
 
 describe("readXmlSource", () => {
-  it("decodes what is declared or marked", () => {
+  test("decodes what is declared or marked", () => {
     expect(read("<a>ü</a>")).toEqual({ text: "<a>ü</a>", encodingCertain: true });
     expect(read('<?xml version="1.0" encoding="ISO-8859-1"?><a>ü</a>', "latin1").text).toContain("<a>ü</a>");
     expect(read("\ufeff<a>ü</a>", "utf16le")).toEqual({ text: "<a>ü</a>", encodingCertain: true });
   });
 
-  it.each([
+  test.each([
     ["unknown", '<?xml version="1.0" encoding="UTF-8-W/O-BOM"?><a/>'],
     ["false", '<?xml version="1.0" encoding="UTF-16"?><a/>'],
   ])("reads on but notes an encoding that is %s", (_, text) => {
     expect(read(text)).toEqual({ text, encodingCertain: false });
   });
 
-  it("notes bytes that are not of the declared encoding", () => {
-    expect(readXmlSource(Uint8Array.of(0x3c, 0x61, 0x3e, 0xff), LIMITS).encodingCertain).toBe(false);
+  test("notes bytes that are not of the declared encoding", () => {
+    expect(readXmlSource(Uint8Array.of(0x3c, 0x61, 0x3e, 0xff), limits).encodingCertain).toBe(false);
   });
 
-  it.each([
+  test.each([
     ["a DOCTYPE", "<!DOCTYPE a><a/>"],
     ["a DOCTYPE in lower case", "<!doctype a><a/>"],
     ["an entity", '<a/><!ENTITY x "y">'],
@@ -30,17 +30,17 @@ describe("readXmlSource", () => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code: "xml_doctype_refused" }));
   });
 
-  it("refuses a DOCTYPE that hides in UTF-16", () => {
+  test("refuses a DOCTYPE that hides in UTF-16", () => {
     expect(() => read("\ufeff<!DOCTYPE a><a/>", "utf16le")).toThrow(
       expect.objectContaining({ code: "xml_doctype_refused" }),
     );
   });
 
-  it("refuses a NUL", () => {
+  test("refuses a NUL", () => {
     expect(() => read("<a>\0</a>")).toThrow(expect.objectContaining({ code: "xml_not_wellformed" }));
   });
 
-  it("bounds depth and number of elements, and counts no comments, no CDATA and no empty elements as depth", () => {
+  test("bounds depth and number of elements, and counts no comments, no CDATA and no empty elements as depth", () => {
     const tooComplex = expect.objectContaining({ code: "xml_too_complex" });
     expect(() => read("<a>".repeat(11))).toThrow(tooComplex);
     expect(() => read("<a/>".repeat(101))).toThrow(tooComplex);
@@ -48,7 +48,7 @@ describe("readXmlSource", () => {
     read(`<r>${"<a/>".repeat(50)}<!-- ${"<a>".repeat(200)} --><![CDATA[${"<a>".repeat(200)}]]></r>`);
   });
 
-  it("is done at once with a file of unfinished comments", () => {
+  test("is done at once with a file of unfinished comments", () => {
     const startedAt = performance.now();
     read("<!--".repeat(500_000));
     expect(performance.now() - startedAt).toBeLessThan(2000);

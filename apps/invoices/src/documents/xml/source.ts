@@ -1,8 +1,6 @@
-/**
- * From bytes to XML text that is safe to parse. Refuses a DOCTYPE, entity declarations and NUL before any parser sees
- * them, and bounds the number and the depth of elements. Decoding never throws: an unknown or false charset is noted,
- * not fatal.
- */
+// From bytes to XML text that is safe to parse. Refuses a DOCTYPE, entity declarations and NUL before any parser sees
+// them, and bounds the number and the depth of elements. Decoding never throws: an unknown or false charset is noted,
+// not fatal.
 import type { Limits } from "../limits.ts";
 import { RejectedDocument } from "../rejection.ts";
 
@@ -49,7 +47,7 @@ function decode(bytes: Uint8Array, encoding: string): XmlSource {
   }
 }
 
-const COMMENT_CDATA_OR_TAG =
+const commentCdataOrTag =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[[\s\S]*?(?:\]\]>|$)|<\?[\s\S]*?(?:\?>|$)|<(\/?)[A-Za-z_:][^<>]*?(\/?)>/g;
 
 /**
@@ -58,7 +56,7 @@ const COMMENT_CDATA_OR_TAG =
 function boundElements(text: string, limits: Pick<Limits, "xmlDepth" | "xmlElements">): void {
   let depth = 0;
   let elements = 0;
-  for (const [, closing, selfClosing] of text.matchAll(COMMENT_CDATA_OR_TAG)) {
+  for (const [, closing, selfClosing] of text.matchAll(commentCdataOrTag)) {
     if (closing === undefined) continue;
     if (closing === "/") {
       depth--;

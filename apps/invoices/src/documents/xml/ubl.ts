@@ -1,15 +1,13 @@
-/**
- * UBL 2.1 Invoice and CreditNote, as used by EN 16931, PEPPOL BIS and XRechnung. The two differ in the names of the
- * type code and of the lines only.
- */
+// UBL 2.1 Invoice and CreditNote, as used by EN 16931, PEPPOL BIS and XRechnung. The two differ in the names of the
+// type code and of the lines only.
 import type { Invoice } from "../invoice.ts";
 import { createFieldReader, xmlDate } from "./mapping.ts";
 import { allAt, amountAt, amountOf, attributeOf, firstAt, textAt, type XmlNode, type XmlRoot } from "./node.ts";
 
-const TOTALS = "LegalMonetaryTotal";
-const SELLER = "AccountingSupplierParty/Party";
-const BUYER = "AccountingCustomerParty/Party";
-const CREDIT_NOTE = "381";
+const totalsPath = "LegalMonetaryTotal";
+const sellerPath = "AccountingSupplierParty/Party";
+const buyerPath = "AccountingCustomerParty/Party";
+const creditNoteCode = "381";
 
 /** Whether the document element is one of the two that `readUbl` maps. */
 export function isUbl(rootName: string): boolean {
@@ -29,12 +27,12 @@ export function readUbl(root: XmlRoot, attachment: string | null): Invoice {
       number: "ID",
       typeCode: isCreditNote ? "CreditNoteTypeCode" : "InvoiceTypeCode",
       currency: "DocumentCurrencyCode",
-      total: `${TOTALS}/TaxInclusiveAmount`,
-      net: `${TOTALS}/TaxExclusiveAmount`,
-      due: `${TOTALS}/PayableAmount`,
-      prepaid: `${TOTALS}/PrepaidAmount`,
-      seller: partyNamePath(node, SELLER),
-      buyer: partyNamePath(node, BUYER),
+      total: `${totalsPath}/TaxInclusiveAmount`,
+      net: `${totalsPath}/TaxExclusiveAmount`,
+      due: `${totalsPath}/PayableAmount`,
+      prepaid: `${totalsPath}/PrepaidAmount`,
+      seller: partyNamePath(node, sellerPath),
+      buyer: partyNamePath(node, buyerPath),
     },
     attachment,
   );
@@ -54,13 +52,13 @@ export function readUbl(root: XmlRoot, attachment: string | null): Invoice {
     vat: read.note("vat", "TaxTotal/TaxAmount", vat === null ? null : amountAt(vat, "TaxAmount")),
     due: read.amount("due"),
     prepaid: read.amount("prepaid"),
-    typeCode: read.text("typeCode") ?? (isCreditNote ? CREDIT_NOTE : null),
+    typeCode: read.text("typeCode") ?? (isCreditNote ? creditNoteCode : null),
     seller: read.text("seller"),
     buyer: read.text("buyer"),
-    lineTotal: amountAt(node, `${TOTALS}/LineExtensionAmount`),
-    allowances: amountAt(node, `${TOTALS}/AllowanceTotalAmount`),
-    charges: amountAt(node, `${TOTALS}/ChargeTotalAmount`),
-    rounding: amountAt(node, `${TOTALS}/PayableRoundingAmount`),
+    lineTotal: amountAt(node, `${totalsPath}/LineExtensionAmount`),
+    allowances: amountAt(node, `${totalsPath}/AllowanceTotalAmount`),
+    charges: amountAt(node, `${totalsPath}/ChargeTotalAmount`),
+    rounding: amountAt(node, `${totalsPath}/PayableRoundingAmount`),
     vatRows: (vat === null ? [] : allAt(vat, "TaxSubtotal")).map((row) => ({
       rate: amountAt(row, "TaxCategory/Percent"),
       basis: amountAt(row, "TaxableAmount"),
