@@ -1,6 +1,7 @@
 // `npm run demo`: three accounts upload invoices through HTTP to one web process, two workers read them, every doorbell is
 // rung twice, and one worker is killed with -9 while it works. At its end stands a table, and a proof that holds or does
 // not. This file is the order of events; each of them is a file of demo/.
+import { DemoError } from "./demo/demo-error.ts";
 import { loadFiles } from "./demo/files.ts";
 import { createNarrator } from "./demo/narrator.ts";
 import { nextSteps } from "./demo/next-steps.ts";
@@ -11,55 +12,68 @@ import { runDemo } from "./demo/run.ts";
 import { openStand } from "./demo/stand.ts";
 import { TakeDown } from "./demo/take-down.ts";
 
-const exitUsage = 2;
-const exitCodes = { holds: 0, "does not hold": 1, failed: 1, interrupted: 130 } as const;
+const exitInterrupted = 130;
 
-function readOptions(): DemoOptions | null {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exit(exitUsage);
-  }
-}
-
-/** Resolves when everything is read and counted; what was brought up stays up. */
-async function demo(options: DemoOptions, takeDown: TakeDown): Promise<"holds" | "does not hold"> {
+/** Resolves with the exit code when everything is read and counted; what was brought up stays up. */
+async function demo(options: DemoOptions, takeDown: TakeDown): Promise<number> {
+  const files = await loadFiles(options.documents);
   const narrator = createNarrator(options.json ? process.stderr : process.stdout);
   narrator.say("Starting Postgres, one web process and two workers …");
   const stand = await openStand(options, takeDown);
   narrator.say(`  ${stand.database.description}; web on ${stand.web.url}`);
 
-  const files = await loadFiles(options.documents, stand.accounts);
-  narrator.say(
-    `Uploading ${files.files.length} documents of ${stand.accounts.length} accounts; every doorbell rings twice …`,
-  );
+  const { length: count } = files.files;
+  narrator.say(`Uploading ${count} documents of ${stand.accounts.length} accounts; every doorbell rings twice …`);
   const outcome = await runDemo(stand, files, narrator);
 
   const problems = failures(outcome);
   narrator.say(`\n${report(outcome)}\n`);
   narrator.say(problems.length === 0 ? "Everything holds." : `It does not hold:\n  ${problems.join("\n  ")}`);
+  if (!options.once) narrator.say(`\n${await nextSteps(stand, outcome)}`);
   if (options.json) process.stdout.write(`${JSON.stringify(summary(outcome))}\n`);
-  if (!options.once) narrator.say(`\n${nextSteps(stand, outcome)}`);
-  return problems.length === 0 ? "holds" : "does not hold";
+  return problems.length === 0 ? 0 : 1;
 }
 
-const options = readOptions();
-if (options === null) {
-  process.stdout.write(usage);
-} else {
+function exitCodeOf(error: unknown): number {
+  return error instanceof DemoError ? error.exitCode : 1;
+}
+
+/** Says what went wrong: what whoever runs it can act upon as it stands, everything else with its stack. */
+function complain(error: unknown): void {
+  const isForPeople = error instanceof DemoError || !(error instanceof Error);
+  console.error(isForPeople ? String(error instanceof Error ? error.message : error) : (error.stack ?? error.message));
+}
+
+async function main(): Promise<number> {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === null) {
+    process.stdout.write(usage);
+    return 0;
+  }
   const takeDown = new TakeDown();
   // A terminal sends Ctrl-C to us and to who started us, who passes it on: a second signal is not a second wish.
-  const interrupted = new Promise<"interrupted">((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve("interrupted"));
+  const interrupted = new Promise<number>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(exitInterrupted));
   });
-  const outcome = demo(options, takeDown).catch((error: unknown) => {
-    // What fails because everything is being taken down is not worth a word.
-    if (!takeDown.isRunning) console.error(error instanceof Error ? (error.stack ?? error.message) : error);
-    return "failed" as const;
-  });
-  const ended = await Promise.race([outcome, interrupted]);
-  if (!options.once && (ended === "holds" || ended === "does not hold")) await interrupted;
+  const ended = demo(options, takeDown).then(
+    async (exitCode) => {
+      if (!options.once) await interrupted;
+      return exitCode;
+    },
+    (error: unknown) => {
+      // What fails because everything is being taken down is not worth a word.
+      if (!takeDown.isRunning) complain(error);
+      return exitCodeOf(error);
+    },
+  );
+  const exitCode = await Promise.race([ended, interrupted]);
   await takeDown.run();
-  process.exit(exitCodes[ended]);
+  return exitCode;
 }
+
+main()
+  .catch((error: unknown) => {
+    complain(error);
+    return exitCodeOf(error);
+  })
+  .then((exitCode) => process.exit(exitCode));

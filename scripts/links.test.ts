@@ -1,4 +1,5 @@
-// Every relative link in a Markdown file of this repository leads to a file that is there, and to a heading that it has.
+// Every relative link in a Markdown file of this repository leads to a file that is there, and to a heading that it has; and
+// the tests and SQL files that prose names as proof are there.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,12 +8,11 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const notOurs: ReadonlySet<string> = new Set(["node_modules", "dist", "coverage"]);
 
-function markdownBelow(folder: string): readonly string[] {
+function filesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (notOurs.has(entry.name) || entry.name.startsWith(".")) return [];
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return markdownBelow(path);
-    return entry.name.endsWith(".md") ? [path] : [];
+    return entry.isDirectory() ? filesBelow(path) : [path];
   });
 }
 
@@ -46,23 +46,26 @@ function faultOf(file: string, link: string): string | null {
   return anchorsOf(target).has(anchor) ? null : "no such heading";
 }
 
-const files = markdownBelow(root);
+const files = filesBelow(root);
+const pages = files.filter((file) => file.endsWith(".md")).map((file) => [relative(root, file), file] as const);
 
 test("the pages of the repository are found", () => {
-  expect(files.map((file) => relative(root, file))).toEqual(
+  expect(pages.map(([name]) => name)).toEqual(
     expect.arrayContaining(["README.md", "ARCHITECTURE.md", join("docs", "settings.md")]),
   );
 });
 
-test.each(files.map((file) => [relative(root, file), file] as const))(
-  "every relative link of %s leads somewhere",
-  (_, file) => {
-    const links = [
-      ...proseOf(file)
-        .replace(/`[^`\n]*`/g, "")
-        .matchAll(/\]\(([^)\s]+)\)/g),
-    ].map(([, link = ""]) => link);
-    const faults = links.map((link) => [link, faultOf(file, link)] as const).filter(([, fault]) => fault !== null);
-    expect(faults).toEqual([]);
-  },
-);
+test.each(pages)("the tests and SQL files that %s names are there", (_, file) => {
+  const named = [...proseOf(file).matchAll(/`([\w./-]+\.(?:test\.ts|sql))`/g)].map(([, name = ""]) => name);
+  expect(named.filter((name) => !files.some((path) => path.endsWith(`/${name}`)))).toEqual([]);
+});
+
+test.each(pages)("every relative link of %s leads somewhere", (_, file) => {
+  const links = [
+    ...proseOf(file)
+      .replace(/`[^`\n]*`/g, "")
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ].map(([, link = ""]) => link);
+  const faults = links.map((link) => [link, faultOf(file, link)] as const).filter(([, fault]) => fault !== null);
+  expect(faults).toEqual([]);
+});

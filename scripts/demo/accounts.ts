@@ -1,16 +1,21 @@
 // The three accounts of a run, each with a token. On a database that has accounts from a run before, they are new ones.
-import { sampleAccounts } from "../../apps/invoices/samples/make-samples.ts";
+import { type SampleAccount, sampleAccounts } from "../../apps/invoices/samples/bill.ts";
 import { createAccount } from "../../apps/invoices/src/store/accounts.ts";
 import type { AdminClient } from "../../apps/invoices/src/store/admin.ts";
 
 export interface DemoAccount {
   /** The sample account that it stands for. */
-  readonly sampleAccount: string;
+  readonly sampleAccount: SampleAccount;
   readonly id: string;
   readonly token: string;
 }
 
 const uniqueViolation = "23505";
+
+/** Where an account's e-mails go. */
+export function contactOf(account: string): string {
+  return `accounting@${account}.example`;
+}
 
 export async function openAccounts(
   admin: AdminClient,
@@ -34,7 +39,7 @@ async function openAccount(
       const token = await createAccount(admin, {
         account_id: id,
         name,
-        contact_email: `accounting@${id}.example`,
+        contact_email: contactOf(id),
         webhook_url: webhookUrlOf(id),
         webhook_secret: null,
       });

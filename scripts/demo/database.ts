@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { startEmbeddedPostgres } from "doorbell-jobs/embedded";
 import { withAdmin } from "../../apps/invoices/src/store/admin.ts";
 import { migrateInvoices } from "../../apps/invoices/src/store/migrate.ts";
+import { holdDatabase } from "./database-hold.ts";
+import { DemoError } from "./demo-error.ts";
 import { DemoProcess } from "./process.ts";
 import type { RunFolder } from "./run-folder.ts";
+import type { TakeDown } from "./take-down.ts";
 
 const appLogin = "invoices_app";
 
@@ -16,37 +19,37 @@ export interface DemoDatabase {
   readonly adminUrl: string;
   /** Of the processes: a login that row-level security binds. */
   readonly appUrl: string;
-  stop(): Promise<void>;
 }
 
-/** `keep` keeps the embedded server's data in the folder. */
-export async function openDemoDatabase(folder: RunFolder, keep: boolean): Promise<DemoDatabase> {
+/** `keep` keeps the embedded server's data in the folder. Throws DemoError. */
+export async function openDemoDatabase(folder: RunFolder, keep: boolean, takeDown: TakeDown): Promise<DemoDatabase> {
   const given = process.env["DATABASE_URL"];
-  return given ? await openGiven(given, folder) : await openEmbedded(folder, keep);
+  const database = given ? await openGiven(given, takeDown) : await openEmbedded(folder, keep, takeDown);
+  await migrate(database.adminUrl, folder);
+  return given ? await withPassword(database) : database;
 }
 
-async function openEmbedded(folder: RunFolder, keep: boolean): Promise<DemoDatabase> {
+async function openEmbedded(folder: RunFolder, keep: boolean, takeDown: TakeDown): Promise<DemoDatabase> {
   const server = await startEmbeddedPostgres(keep ? { dataDir: join(folder.path, "postgres") } : {});
-  const stop = () => server.stop();
-  try {
-    await migrate(server.url, folder);
-    // It trusts whoever comes from this machine: the login needs no password.
-    const appUrl = server.urlFor("postgres", appLogin);
-    return { description: `Postgres ${server.version}, embedded`, adminUrl: server.url, appUrl, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  await takeDown.push(() => server.stop());
+  // It trusts whoever comes from this machine: the login needs no password.
+  const appUrl = server.urlFor("postgres", appLogin);
+  return { description: `Postgres ${server.version}, embedded`, adminUrl: server.url, appUrl };
 }
 
-async function openGiven(url: string, folder: RunFolder): Promise<DemoDatabase> {
-  await migrate(url, folder);
+async function openGiven(url: string, takeDown: TakeDown): Promise<DemoDatabase> {
+  const release = await holdDatabase(url);
+  await takeDown.push(release);
+  return { description: "the Postgres of DATABASE_URL", adminUrl: url, appUrl: url };
+}
+
+async function withPassword(database: DemoDatabase): Promise<DemoDatabase> {
   const password = randomBytes(24).toString("base64url");
-  await withAdmin(url, (admin) => admin.query(`alter role ${appLogin} password '${password}'`));
-  const appUrl = new URL(url);
+  await withAdmin(database.adminUrl, (admin) => admin.query(`alter role ${appLogin} password '${password}'`));
+  const appUrl = new URL(database.adminUrl);
   appUrl.username = appLogin;
   appUrl.password = password;
-  return { description: "the Postgres of DATABASE_URL", adminUrl: url, appUrl: appUrl.href, stop: async () => {} };
+  return { ...database, appUrl: appUrl.href };
 }
 
 /** The product's schema by its own binary, then the application's. */
@@ -57,6 +60,6 @@ async function migrate(url: string, folder: RunFolder): Promise<void> {
     env: { DATABASE_URL: url, DOORBELL_ENV: "development" },
     logFile: join(folder.logs, "migrate.log"),
   });
-  if ((await product.ends()) !== 0) throw new Error(`doorbell migrate failed:\n${product.complaint}`);
+  if ((await product.ends()) !== 0) throw new DemoError(`doorbell migrate failed:\n${product.complaint}`);
   await withAdmin(url, migrateInvoices);
 }

@@ -1,50 +1,57 @@
 // What is uploaded: the samples, made on the spot, or the files of a folder with a manifest of right answers.
-import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { type SampleAccount, sampleAccounts } from "../../apps/invoices/samples/bill.ts";
 import { makeSamples, type Sample } from "../../apps/invoices/samples/make-samples.ts";
 import type { ManifestEntry } from "../../apps/invoices/src/documents/score.ts";
 import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
 import type { DemoAccount } from "./accounts.ts";
+import { readManifest } from "./manifest.ts";
 
-export interface DemoFile {
-  readonly account: DemoAccount;
+/** A file before the accounts of the run are there. */
+interface SourceFile {
+  /** Whose it will be. */
+  readonly sampleAccount: SampleAccount;
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** What must become of it, where that is known beforehand. */
+  /** What must become of it; null where that is the manifest's to say. */
   readonly expected: Sample["expected"] | null;
 }
 
+export interface DemoFile extends SourceFile {
+  readonly account: DemoAccount;
+}
+
 export interface DemoFiles {
-  readonly files: readonly DemoFile[];
+  /** In the order in which they are uploaded. */
+  readonly files: readonly SourceFile[];
+  /** Null: these are the samples, each of which knows itself what must become of it. */
   readonly manifest: readonly ManifestEntry[] | null;
 }
 
-export async function loadFiles(documents: string | null, accounts: readonly DemoAccount[]): Promise<DemoFiles> {
-  return documents === null ? await samples(accounts) : await manifestFiles(resolve(documents), accounts);
+/** `documents` is a folder with a manifest.json; null asks for the samples. Throws UsageError. */
+export async function loadFiles(documents: string | null): Promise<DemoFiles> {
+  if (documents === null) return { files: inTurns(await makeSamples()), manifest: null };
+  const { files, entries } = await readManifest(documents);
+  const spread = files.map((file, index): SourceFile => {
+    const sampleAccount = sampleAccounts[index % sampleAccounts.length] ?? sampleAccounts[0];
+    return { ...file, sampleAccount, expected: null };
+  });
+  return { files: spread, manifest: entries };
 }
 
-async function samples(accounts: readonly DemoAccount[]): Promise<DemoFiles> {
-  const made = await makeSamples();
-  const byAccount = accounts.map((account) =>
-    made
-      .filter((sample) => sample.account === account.sampleAccount)
-      .map(({ name, bytes, expected }) => ({ account, name, bytes, expected })),
-  );
-  return { files: inTurns(byAccount), manifest: null };
+/** One of each account, and round again: that is how they arrive. */
+function inTurns(samples: readonly Sample[]): readonly SourceFile[] {
+  const lists = sampleAccounts.map((account) => samples.filter((sample) => sample.account === account));
+  const longest = Math.max(...lists.map((list) => list.length));
+  const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1)));
+  return turns.flat().map(({ account, ...file }) => ({ ...file, sampleAccount: account }));
 }
 
-/** Spread over the accounts in the order of the manifest. */
-async function manifestFiles(folder: string, accounts: readonly DemoAccount[]): Promise<DemoFiles> {
-  const manifest = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as readonly ManifestEntry[];
-  const files = await Promise.all(
-    manifest.map(async ({ file }, index) => ({
-      account: accounts[index % accounts.length] as DemoAccount,
-      name: file,
-      bytes: new Uint8Array(await readFile(join(folder, file))),
-      expected: null,
-    })),
+export function giveTo(accounts: readonly DemoAccount[], files: readonly SourceFile[]): readonly DemoFile[] {
+  return files.flatMap((file) =>
+    accounts
+      .filter(({ sampleAccount }) => sampleAccount === file.sampleAccount)
+      .map((account): DemoFile => ({ ...file, account })),
   );
-  return { files, manifest };
 }
 
 /** How a document ended against what its sample says it must; nothing where that is not known, or is so. */
@@ -61,10 +68,4 @@ export function sampleProblems({ name, account, expected }: DemoFile, shown: Doc
     if (read !== value) problems.push(`has ${field} ${read}, not ${value}`);
   }
   return problems.map((problem) => `${name} of ${account.id} ${problem}`);
-}
-
-/** One of each, and round again: that is how they arrive. */
-function inTurns<T>(lists: readonly (readonly T[])[]): readonly T[] {
-  const longest = Math.max(0, ...lists.map((list) => list.length));
-  return Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1))).flat();
 }

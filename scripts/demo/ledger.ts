@@ -1,9 +1,10 @@
-// What the database says: jobs, dead letters, the ledger, the workers' own counters.
+// What the database says: jobs, dead letters, the ledger, the heartbeats of workers.
 import { createDoorbell, createLog } from "doorbell-jobs";
 
-interface JobState {
+export interface JobState {
   readonly id: string;
   readonly state: string;
+  readonly attempts: number;
 }
 
 export interface DeadLetter {
@@ -29,18 +30,19 @@ export interface LedgerCount {
   readonly attemptsLost: number;
 }
 
-const jobsSql = "select id, state from doorbell.all_jobs where tenant_id = $1 and kind = 'invoice.extract'";
+/** What a worker says of itself every two seconds; one that was killed has said it for the last time. */
+export interface Heartbeat {
+  readonly worker: string;
+  readonly at: string;
+  /** Doorbells that came to nothing, since it began. */
+  readonly doorbellsDropped: number;
+}
+
+const jobsSql =
+  "select id, state, attempts from doorbell.all_jobs where tenant_id = $1 and kind = 'invoice.extract'";
 
 const deadLettersSql =
   "select id, error_code as code, last_error as error from doorbell.dead_letters where tenant_id = $1 order by failed_at";
-
-/** Doorbells that came to nothing, as workers count them themselves, and tell with every heartbeat. */
-interface DroppedCount {
-  /** The one that was killed told so with its last heartbeat. */
-  readonly dropped: number;
-  /** How many of them have told since. */
-  readonly heard: number;
-}
 
 const workSql = `
 with running as (
@@ -61,10 +63,9 @@ select (select count(distinct (job_id, key)) from doorbell.effects where tenant_
          as "documentsCounted",
        (select count(*) from doorbell.attempts where tenant_id = $1 and outcome = 'lost')::int as "attemptsLost"`;
 
-const droppedSql = `
-select coalesce(sum(doorbells_dropped), 0)::int as dropped, count(*) filter (where seen_at > $2)::int as heard
-  from doorbell.workers
- where pid = any ($1) and started_at > $2::timestamptz - interval '1 hour'`;
+const heartbeatsSql = `
+select id as worker, seen_at::text as at, doorbells_dropped::int as "doorbellsDropped"
+  from doorbell.workers where id = any ($1)`;
 
 /** Everything is read on Doorbell's own client, under the clamp of the account that is asked about. */
 export interface LedgerReader {
@@ -72,8 +73,8 @@ export interface LedgerReader {
   deadLetters(account: string): Promise<readonly DeadLetter[]>;
   workOf(worker: string, account: string): Promise<WorkInHand>;
   count(account: string): Promise<LedgerCount>;
-  /** Of these processes. It is no tenant's. */
-  doorbellsDropped(pids: readonly number[], since: Date): Promise<DroppedCount>;
+  /** The last of each of these workers. It is no tenant's. */
+  heartbeats(workers: readonly string[]): Promise<readonly Heartbeat[]>;
   close(): Promise<void>;
 }
 
@@ -86,7 +87,7 @@ export async function openLedger(databaseUrl: string): Promise<LedgerReader> {
     deadLetters: (account) => rowsOf(account, deadLettersSql),
     workOf: async (worker, account) => first(await rowsOf(account, workSql, worker)),
     count: async (account) => first(await rowsOf(account, countSql)),
-    doorbellsDropped: async (pids, since) => first(await doorbell.client.database.query(droppedSql, [pids, since])),
+    heartbeats: (workers) => doorbell.client.database.query<Heartbeat>(heartbeatsSql, [workers]),
     close: () => doorbell.close(),
   };
 }

@@ -1,35 +1,61 @@
-// What to try while the demo stays up.
-import type { Outcome } from "./outcome.ts";
+// What to try while the demo stays up. Every line can be pasted as it stands.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeBill } from "../../apps/invoices/samples/bill.ts";
+import { textPdf } from "../../apps/invoices/samples/text-pdf.ts";
+import type { DemoDocument, Outcome } from "./outcome.ts";
 import type { Stand } from "./stand.ts";
 
-export function nextSteps(
-  { accounts, database, folder, objectsUrl, web, workers }: Stand,
-  { documents }: Outcome,
-): string {
-  const { appUrl } = database;
-  const [account] = accounts;
+/** Its number is none of the samples'. */
+const ownBillIndex = 70;
+
+/** Writes an invoice that nobody has uploaded yet, and says what can be done with it, and with what is there. */
+export async function nextSteps(stand: Stand, { documents }: Outcome): Promise<string> {
+  const { accounts, database, folder, objectsUrl, web, workers } = stand;
+  const told = bestTold(documents);
+  const account = told?.account ?? accounts[0];
   if (account === undefined) throw new Error("there are no accounts");
-  const own = documents.filter((document) => document.account.id === account.id);
-  const job = own.find(({ jobState }) => jobState === "done")?.jobId ?? "JOB";
-  const key = `sha256/${own[0]?.shown.sha256 ?? "…"}`;
-  const tokens = accounts.map(({ id, token }) => `  ${id}  ${token}`);
-  return `It stays up. To try:
+  const invoice = join(folder.path, "invoice.pdf");
+  await writeFile(invoice, await textPdf(makeBill(account.sampleAccount, ownBillIndex), "beside"));
 
-  export TOKEN=${account.token}
-  curl -H "authorization: Bearer $TOKEN" --data-binary @invoice.pdf '${web.url}/invoices?name=invoice.pdf'
-  curl -H "authorization: Bearer $TOKEN" ${web.url}/invoices
-  curl ${web.url}/readyz
-  curl ${workers[1].url}/metrics
+  const aboutTheJob =
+    told === undefined
+      ? []
+      : [
+          `npm run doorbell -- logs ${told.job?.id} --tenant ${account.id}`,
+          `npm run doorbell -- replay --object-key sha256/${told.shown.sha256} --tenant ${account.id}`,
+        ];
+  return `It stays up. To try, in another terminal and in this folder:
 
-  export DATABASE_URL='${appUrl}' DOORBELL_OBJECTS='${objectsUrl}'
-  npm run doorbell -- jobs list --tenant ${account.id}
-  npm run doorbell -- logs ${job} --tenant ${account.id}
-  npm run doorbell -- replay --object-key ${key} --tenant ${account.id}
-  npm run doorbell -- dead-letters list --tenant ${account.id}
-  npm run doorbell -- stats
+${indented([
+  `export TOKEN=${account.token}`,
+  `curl -H "authorization: Bearer $TOKEN" --data-binary '@${invoice}' '${web.url}/invoices?name=invoice.pdf'`,
+  `curl -H "authorization: Bearer $TOKEN" ${web.url}/invoices`,
+  `curl ${web.url}/readyz`,
+  `curl ${workers[1].url}/metrics`,
+])}
+
+${indented([
+  `export DATABASE_URL='${database.appUrl}' DOORBELL_OBJECTS='${objectsUrl}'`,
+  `npm run doorbell -- jobs list --tenant ${account.id}`,
+  ...aboutTheJob,
+  `npm run doorbell -- dead-letters list --tenant ${account.id}`,
+  "npm run doorbell -- stats",
+])}
 
 Tokens:
-${tokens.join("\n")}
+${indented(accounts.map(({ id, token }) => `${id}  ${token}`))}
 
 The logs of all processes are in ${folder.logs}. Ctrl-C ends everything.`;
+}
+
+/** The job with the most to tell: one that was begun by the worker that was killed, and ended by the other. */
+function bestTold(documents: readonly DemoDocument[]): DemoDocument | undefined {
+  return documents
+    .filter(({ job }) => job?.state === "done")
+    .sort((a, b) => (b.job?.attempts ?? 0) - (a.job?.attempts ?? 0))[0];
+}
+
+function indented(lines: readonly string[]): string {
+  return lines.map((line) => `  ${line}`).join("\n");
 }

@@ -1,5 +1,6 @@
 // What the demo is asked for on its command line.
 import { parseArgs } from "node:util";
+import { UsageError } from "./demo-error.ts";
 
 export interface DemoOptions {
   /** End, instead of staying up. */
@@ -26,7 +27,7 @@ DATABASE_URL names a Postgres to use instead of an embedded one. Its login has t
 and the demo gives the login invoices_app a new password there: name a database that is for trying things out.
 `;
 
-/** Null: help was asked for. Throws, with the usage, for what it does not know. */
+/** Null: help was asked for. Throws UsageError for what it does not know. */
 export function parseOptions(args: readonly string[]): DemoOptions | null {
   try {
     const { values } = parseArgs({
@@ -42,6 +43,6 @@ export function parseOptions(args: readonly string[]): DemoOptions | null {
     if (values.help) return null;
     return { once: values.once, json: values.json, documents: values.documents ?? null, keep: values.keep ?? null };
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
   }
 }

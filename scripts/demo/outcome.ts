@@ -4,7 +4,7 @@ import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
 import type { DemoAccount } from "./accounts.ts";
 import type { Upload } from "./client.ts";
 import type { DemoFile } from "./files.ts";
-import type { DeadLetter } from "./ledger.ts";
+import type { DeadLetter, JobState } from "./ledger.ts";
 import type { Proof } from "./proof.ts";
 
 export interface DemoDocument {
@@ -12,8 +12,8 @@ export interface DemoDocument {
   /** What was uploaded of it: more than one when two files are the same bytes. */
   readonly files: readonly DemoFile[];
   readonly shown: DocumentView;
-  readonly jobId: string | null;
-  readonly jobState: string | null;
+  /** Null when the ledger does not know it. */
+  readonly job: JobState | null;
   /** Set when its job has ended among the dead letters. */
   readonly deadLetter: DeadLetter | null;
 }
@@ -35,15 +35,14 @@ export interface Outcome {
   readonly score: Score | null;
 }
 
+export const isDecided = ({ shown }: DemoDocument): boolean => shown.state !== "received";
 export const isAccepted = ({ shown }: DemoDocument): boolean => shown.state === "accepted";
 export const needsReview = ({ shown }: DemoDocument): boolean => shown.state === "needs_review";
 export const isDeadLetter = ({ deadLetter }: DemoDocument): boolean => deadLetter !== null;
 /** Its job has not come to an end. */
-const isLost = ({ jobState }: DemoDocument): boolean => !isFinal(jobState);
+export const isLost = ({ job }: DemoDocument): boolean => job === null || !finalStates.has(job.state);
 
-export function isFinal(state: string | null): boolean {
-  return state === "done" || state === "failed" || state === "cancelled" || state === "discarded";
-}
+const finalStates = new Set(["done", "failed", "cancelled", "discarded"]);
 
 /** A result for each upload, by the name of its file; what was refused at the door counts as rejected. */
 export function resultsOf(documents: readonly DemoDocument[], refused: readonly Refusal[]): readonly DocumentResult[] {
@@ -71,7 +70,7 @@ export function resultsOf(documents: readonly DemoDocument[], refused: readonly 
 /** What is not as it must be; nothing if all is well. */
 export function failures(outcome: Outcome): readonly string[] {
   const { documents, unexpected, proof, workersKilled, processesDied, doorbellsDropped, score } = outcome;
-  const lost = documents.filter(isLost).map(({ jobId }) => jobId);
+  const lost = documents.filter(isLost).map(({ job, shown }) => job?.id ?? `of document ${shown.id}`);
   const accepted = documents.filter(isAccepted).length;
   const checks: readonly (readonly [boolean, string])[] = [
     [lost.length === 0, `${lost.length} jobs have not come to an end: ${lost.join(", ")}`],

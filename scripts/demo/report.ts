@@ -1,7 +1,7 @@
 // The end of the demo, for a person: per account what was read, what needs review, what is in the dead letters and why,
 // and the proof.
 import type { Score } from "../../apps/invoices/src/documents/score.ts";
-import { type DemoDocument, isAccepted, isDeadLetter, needsReview, type Outcome } from "./outcome.ts";
+import { type DemoDocument, isAccepted, isDeadLetter, isLost, needsReview, type Outcome } from "./outcome.ts";
 
 type Row = readonly string[];
 
@@ -74,7 +74,7 @@ function scoreRows(score: Score): readonly Row[] {
 }
 
 function proofRows({ documents, proof, workersKilled, doorbellsDropped }: Outcome): readonly Row[] {
-  const ended = documents.filter(({ jobState }) => jobState === "done" || jobState === "failed").length;
+  const lost = documents.filter(isLost).length;
   return [
     [
       "webhooks",
@@ -102,7 +102,7 @@ function proofRows({ documents, proof, workersKilled, doorbellsDropped }: Outcom
       `${proof.attemptsLost} attempts went with it, and were made again`,
       "",
     ],
-    ["jobs", `${ended} of ${documents.length} came to an end`, `${documents.length - ended} lost`, ""],
+    ["jobs", `${documents.length - lost} of ${documents.length} came to an end`, `${lost} lost`, ""],
   ];
 }
 

@@ -44,8 +44,7 @@ export async function openStand(options: DemoOptions, takeDown: TakeDown): Promi
   const folder = openRunFolder(options.keep);
   await takeDown.push(() => folder.close());
 
-  const database = await openDemoDatabase(folder, options.keep !== null);
-  await takeDown.push(() => database.stop());
+  const database = await openDemoDatabase(folder, options.keep !== null, takeDown);
   const receiver = await openReceiver(folder, takeDown);
   const mailCatcher = await startMailCatcher();
   await takeDown.push(() => mailCatcher[Symbol.asyncDispose]());

@@ -1,6 +1,10 @@
 // What a sample invoice says, before it is put into any format. Everything is computed from an account and an index, in
 // whole cents, so that the same sample is the same bytes on every machine. All companies are invented.
 
+/** The accounts that receive the sample invoices. */
+export const sampleAccounts = ["acme", "globex", "initech"] as const;
+export type SampleAccount = (typeof sampleAccounts)[number];
+
 export type Language = "en" | "de" | "nl" | "fr";
 
 export interface Party {
@@ -39,7 +43,7 @@ export interface BillTotals {
   readonly rates: readonly { readonly percent: number; readonly basisCents: number; readonly vatCents: number }[];
 }
 
-const buyers: Readonly<Record<string, Party>> = {
+const buyers: Readonly<Record<SampleAccount, Party>> = {
   acme: {
     name: "Acme Trading Ltd",
     street: "4 Anvil Row",
@@ -141,10 +145,9 @@ const dayMs = 24 * 60 * 60 * 1000;
 const daysToPay = 30;
 
 /** The `index`-th bill that an account receives. */
-export function makeBill(account: string, index: number): Bill {
+export function makeBill(account: SampleAccount, index: number): Bill {
   const buyer = buyers[account];
-  if (buyer === undefined) throw new Error(`no sample account is named ${account}`);
-  const accountOffset = Object.keys(buyers).indexOf(account);
+  const accountOffset = sampleAccounts.indexOf(account);
   const supplier = pickFrom(suppliers, index + accountOffset);
   const { language, currency, ratePercents, prefix, goods, ...seller } = supplier;
   return {

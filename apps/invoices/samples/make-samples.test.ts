@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { makeSamples, sampleAccounts } from "./make-samples.ts";
+import { sampleAccounts } from "./bill.ts";
+import { makeSamples } from "./make-samples.ts";
 
 describe("makeSamples", () => {
   test("makes the same bytes every time, and quickly", async () => {

@@ -1,15 +1,12 @@
 // The sample documents of the demo and of the tests: three accounts, ten kinds of document in each, most of them good,
 // some of them as bad as they come in real life. Made here, from nothing, and the same bytes every time.
 import { brokenPdf, encryptedPdf, picturePdf } from "./bad-pdf.ts";
-import { type Bill, billTotals, decimal, makeBill } from "./bill.ts";
+import { type Bill, billTotals, decimal, makeBill, type SampleAccount, sampleAccounts } from "./bill.ts";
 import { ciiXml } from "./cii-xml.ts";
 import { emailMessage } from "./email-message.ts";
 import { hybridPdf } from "./hybrid-pdf.ts";
 import { textPdf } from "./text-pdf.ts";
 import { ublXml } from "./ubl-xml.ts";
-
-/** The accounts that the samples belong to. */
-export const sampleAccounts = ["acme", "globex", "initech"] as const;
 
 /**
  * What must become of a sample. The fields are those of the invoice where one can be read, decimal strings for amounts.
@@ -31,7 +28,7 @@ interface ExpectedSample {
 export interface Sample {
   /** A file name, unique within the account. */
   readonly name: string;
-  readonly account: string;
+  readonly account: SampleAccount;
   readonly bytes: Uint8Array;
   readonly expected: ExpectedSample;
 }

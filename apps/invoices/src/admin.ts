@@ -1,5 +1,6 @@
 // What whoever administers the application does from a terminal: brings its schema up to date, and makes accounts. Web and
 // worker have no part in it.
+import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { createAccount } from "./store/accounts.ts";
 import { withAdmin } from "./store/admin.ts";
@@ -7,9 +8,10 @@ import { migrateInvoices } from "./store/migrate.ts";
 
 const usage = `Usage: npm run admin -w apps/invoices -- COMMAND
 
-  migrate                                      brings the schema "invoices" up to date; after doorbell migrate
-  add-account ID --email ADDRESS               makes an account, and prints its token, which is shown only this once
-    [--name NAME] [--webhook URL] [--secret whsec_…]
+  migrate                          brings the schema "invoices" up to date; doorbell migrate comes first
+  add-account ID --email ADDRESS   makes an account, and prints its token, which is stored nowhere
+    [--name NAME]
+    [--webhook URL]                where it is told of its invoices; prints the secret that signs the requests
 
 DATABASE_URL names the database, and a login that may create roles.
 `;
@@ -31,9 +33,11 @@ async function main(args: readonly string[]): Promise<void> {
       name: values.name ?? id,
       contact_email: required(values.email, "--email"),
       webhook_url: values.webhook ?? null,
-      webhook_secret: values.secret ?? null,
+      webhook_secret: values.webhook === undefined ? null : makeSecret(),
     };
-    console.log(await withAdmin(required(url, "DATABASE_URL"), (admin) => createAccount(admin, account)));
+    const token = await withAdmin(required(url, "DATABASE_URL"), (admin) => createAccount(admin, account));
+    console.log(`token   ${token}`);
+    if (account.webhook_secret !== null) console.log(`secret  ${account.webhook_secret}`);
   } else {
     throw new UsageError(command === undefined ? "no command was given" : `not a command: ${positionals.join(" ")}`);
   }
@@ -42,11 +46,16 @@ async function main(args: readonly string[]): Promise<void> {
 function parse(args: readonly string[]) {
   const text = { type: "string" } as const;
   try {
-    const options = { email: text, name: text, webhook: text, secret: text };
+    const options = { email: text, name: text, webhook: text };
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** As Standard Webhooks has it. */
+function makeSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
 }
 
 function required(value: string | undefined, name: string): string {
@@ -54,11 +63,20 @@ function required(value: string | undefined, name: string): string {
   return value;
 }
 
+/** What the database refuses, in words that whoever typed it can act upon. */
+function explain(error: unknown): string {
+  const { constraint, message = String(error) } = error as { readonly constraint?: string; readonly message?: string };
+  if (constraint === "accounts_pkey") return "there is an account of this id already";
+  if (constraint === "accounts_account_id_check")
+    return "an account's id is made of a-z, 0-9 and -, at most 40 of them";
+  return message;
+}
+
 try {
   await main(process.argv.slice(2));
 } catch (error) {
   const isUsage = error instanceof UsageError;
-  console.error(error instanceof Error ? error.message : error);
+  console.error(explain(error));
   if (isUsage) console.error(`\n${usage}`);
   process.exitCode = isUsage ? exitUsage : 1;
 }

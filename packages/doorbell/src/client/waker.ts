@@ -1,18 +1,21 @@
-// Wake-ups after a commit: tells idle workers that a lane has something, at once in this process, and with one NOTIFY for
-// all that came within a few milliseconds to the others. Never inside a caller's transaction: a NOTIFY there would make
+// Wake-ups after a commit: tells idle workers that a lane has something, at once in this process, and by NOTIFY to the
+// others: at once as long as that is seldom, else with one NOTIFY for all that came within a few milliseconds. Never inside a caller's transaction: a NOTIFY there would make
 // all commits of the server wait for each other. A wake-up that is lost costs one poll, never work.
 import type { Tx } from "../store/database.ts";
 import { notifyLanes } from "../store/maintenance.ts";
 
-/** NOTIFY takes a lock that all notifying commits of the server share; a hundred a second from one process are enough. */
-const coalesceMs = 10;
+/** NOTIFY takes a lock that all notifying commits of the server share; two hundred a second from one process are enough. */
+const notifyEveryMs = 5;
+/** So many may go at once after a pause. */
+const burst = 10;
 
 export class Waker {
   readonly #tx: Tx;
   readonly #listeners = new Set<(lane: string) => void>();
   readonly #pending = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
-  #sentAt = Number.NEGATIVE_INFINITY;
+  /** When the next NOTIFY would be due if all came evenly. The generic cell rate algorithm, ITU-T I.371. */
+  #dueAtMs = Number.NEGATIVE_INFINITY;
   #sending: Promise<void> = Promise.resolve();
 
   constructor(tx: Tx) {
@@ -30,9 +33,9 @@ export class Waker {
     for (const listener of this.#listeners) listener(lane);
     this.#pending.add(lane);
     if (this.#timer !== null) return;
-    const wait = Math.max(0, this.#sentAt + coalesceMs - performance.now());
-    if (wait === 0) this.#send();
-    else this.#timer = setTimeout(() => this.#send(), wait);
+    const waitMs = this.#dueAtMs - burst * notifyEveryMs - performance.now();
+    if (waitMs <= 0) this.#send();
+    else this.#timer = setTimeout(() => this.#send(), waitMs);
   }
 
   /** Resolves when what was to be told has been told. */
@@ -44,7 +47,7 @@ export class Waker {
   #send(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#sentAt = performance.now();
+    this.#dueAtMs = Math.max(this.#dueAtMs, performance.now()) + notifyEveryMs;
     const lanes = [...this.#pending];
     this.#pending.clear();
     // A failure is not worth a word: workers poll.

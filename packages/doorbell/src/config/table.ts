@@ -2,7 +2,18 @@
 // are made from this table, so a setting that is not here does not exist.
 import type { Role } from "../app.ts";
 import type { Environment, Settings } from "./settings.ts";
-import { asList, asPort, asPostgresUrl, asSwitch, asText, durationOf, oneOf, type Parse, urlOf, wholeNumber } from "./values.ts";
+import {
+  asList,
+  asPort,
+  asPostgresUrl,
+  asSwitch,
+  asText,
+  durationOf,
+  oneOf,
+  type Parse,
+  urlOf,
+  wholeNumber,
+} from "./values.ts";
 
 export interface Setting<Value> {
   readonly env: string;

@@ -35,6 +35,7 @@ export class Desk implements AsyncDisposable {
       DOORBELL_OBJECTS: `file:${this.#folder}/objects`,
       DOORBELL_LEASE: "1s",
       DOORBELL_SWEEP_EVERY: "200ms",
+      DOORBELL_WEBHOOK_ALLOW_PRIVATE: "1",
     };
   }
 

@@ -1,8 +1,9 @@
-// Boot and end of a process, by the binary itself.
+// The life of a process: how it starts, what it serves, and every way in which it ends.
+import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createDoorbell, createLog, defineJob } from "../../src/index.ts";
 import { eventually } from "../support.ts";
-import { appFile, ownDatabase, Running, run, scratchFolder } from "./support.ts";
+import { appFile, ownDatabase, run, runProcess, scratchFolder, started } from "./support.ts";
 
 const inProduction = (folder: string) => ({ NODE_ENV: "production", DOORBELL_OBJECTS: `file:${folder}/objects` });
 
@@ -13,55 +14,14 @@ async function enqueue(databaseUrl: string, kind: string): Promise<string> {
   return id;
 }
 
-const reasonsOf = (stderr: string): readonly string[] => stderr.trimEnd().split("\n");
-
-test("production without a database, and with queue and objects in memory: exit code 78, and each reason on its line", async () => {
-  const { code, stdout, stderr } = await run(["start"], {
-    NODE_ENV: "production",
-    DOORBELL_QUEUE: "memory:",
-    DOORBELL_OBJECTS: "memory:",
-  });
-  expect(code).toBe(78);
-  expect(stdout).toBe("");
-  expect(reasonsOf(stderr)).toEqual([
-    expect.stringMatching(/^doorbell: refused to start in production: DATABASE_URL is not set/),
-    expect.stringMatching(/^doorbell: refused to start in production: queue memory: is in memory/),
-    expect.stringMatching(/^doorbell: refused to start in production: objects are in memory/),
-  ]);
-});
-
-test("production as superuser on the embedded server: exit code 78, and both reasons", async () => {
-  const database = await ownDatabase();
-  const name = new URL(database.adminUrl).pathname.slice(1);
-  await database.query(`alter database ${name} reset doorbell.embedded`);
-  const env = { ...inProduction(scratchFolder()), DATABASE_URL: database.adminUrl };
-  const { code, stderr } = await run(["start", "--role", "worker", "--app", appFile], env);
-  expect(code).toBe(78);
-  expect(reasonsOf(stderr)).toEqual([
-    expect.stringContaining("the server is the embedded one"),
-    expect.stringContaining("login postgres is a superuser"),
-  ]);
-});
-
 test("production as the documented login: starts, is ready, serves the application, and ends with 0", async () => {
   const { appUrl } = await ownDatabase();
   const env = { ...inProduction(scratchFolder()), DATABASE_URL: appUrl };
-  const running = await Running.start(["--app", appFile, "--host", "127.0.0.1"], env);
+  const running = await started(["--app", appFile, "--host", "127.0.0.1"], env);
   expect(await (await running.get("/readyz")).json()).toEqual({ ready: true, reasons: [] });
   expect((await running.get("/healthz")).status).toBe(200);
   expect(await (await running.get("/invoices")).text()).toMatch(/^\/invoices since \d{4}$/);
   expect((await running.get("/boom")).status).toBe(500);
-
-  await enqueue(appUrl, "broken");
-  await enqueue(appUrl, "unknown to all");
-  await eventually("the dead letter in the metrics", async () => {
-    const page = await (await running.get("/metrics")).text();
-    return (
-      page.includes('doorbell_dead_letters{kind="broken"} 1') &&
-      page.includes('doorbell_jobs_without_worker{kind="unknown to all"} 1')
-    );
-  });
-
   running.kill("SIGTERM");
   expect(await running.ended()).toBe(0);
   const said = running.log.map((line) => line["message"]);
@@ -69,29 +29,10 @@ test("production as the documented login: starts, is ready, serves the applicati
   expect(running.log.filter((line) => line["level"] === "warn")).toEqual([]);
 });
 
-test("the schema of another version: exit code 78 in development too, with what to run", async () => {
-  const database = await ownDatabase();
-  await database.query("insert into doorbell.migrations (name, checksum) values ('9999_later.sql', 'x')");
-  const { code, stderr } = await run(
-    ["start", "--role", "web"],
-    { NODE_ENV: "test", DATABASE_URL: database.appUrl },
-    scratchFolder(),
-  );
-  expect(code).toBe(78);
-  expect(stderr).toMatch(/^doorbell: refused to start in development: .*does not know 9999_later\.sql .*newer/);
-});
-
-test("no database where DATABASE_URL points: exit code 78 in development too", async () => {
-  const env = { NODE_ENV: "test", DATABASE_URL: "postgres://app@127.0.0.1:1/app" };
-  const { code, stderr } = await run(["start", "--role", "web"], env, scratchFolder());
-  expect(code).toBe(78);
-  expect(reasonsOf(stderr)).toEqual([expect.stringMatching(/ECONNREFUSED 127\.0\.0\.1:1 \(start Postgres/)]);
-});
-
 test("a login of doorbell_web alone serves, leaves sweeping to the workers, and signs off at the end", async () => {
   const { webUrl, query } = await ownDatabase();
   const env = { ...inProduction(scratchFolder()), DATABASE_URL: webUrl };
-  const running = await Running.start(["--role", "web", "--app", appFile, "--host", "127.0.0.1"], env);
+  const running = await started(["--role", "web", "--app", appFile, "--host", "127.0.0.1"], env);
   await running.says("this login may not sweep: that is left to the workers");
   const processes = () => query<{ role: string }>("select role from doorbell.workers");
   await eventually("the heartbeat", async () => (await processes()).length === 1);
@@ -106,7 +47,7 @@ test("a login of doorbell_web alone serves, leaves sweeping to the workers, and 
 test("while it drains, readiness is red and HTTP is still there; what does not end in the grace is given back", async () => {
   const { appUrl, query } = await ownDatabase();
   const env = { DATABASE_URL: appUrl, DOORBELL_GRACE: "1s", DOORBELL_OBJECTS: "memory:" };
-  const running = await Running.start(["--app", appFile], env);
+  const running = await started(["--app", appFile], env);
   const id = await enqueue(appUrl, "long");
   await running.says("begun");
   running.kill("SIGTERM");
@@ -123,7 +64,7 @@ test("while it drains, readiness is red and HTTP is still there; what does not e
 
 test("a second signal ends the process at once", async () => {
   const { appUrl } = await ownDatabase();
-  const running = await Running.start(["--app", appFile], { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" });
+  const running = await started(["--app", appFile], { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" });
   await enqueue(appUrl, "long");
   await running.says("begun");
   running.kill("SIGTERM");
@@ -136,7 +77,7 @@ test("a second signal ends the process at once", async () => {
 
 test("a rejection that nobody handles is told, and the process goes on; an exception that nobody catches ends it with 1", async () => {
   const { appUrl } = await ownDatabase();
-  const running = await Running.start(["--app", appFile], { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" });
+  const running = await started(["--app", appFile], { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" });
   await enqueue(appUrl, "careless");
   expect(await running.says("a promise was rejected, and nobody handled it")).toMatchObject({
     level: "error",
@@ -153,12 +94,9 @@ test("a rejection that nobody handles is told, and the process goes on; an excep
 
 test("development without DATABASE_URL brings a server along, which the other commands of the folder find", async () => {
   const folder = scratchFolder();
-  const running = await Running.start(["--app", appFile], {}, folder);
-  expect(
-    await running.says("no DATABASE_URL: started a server for development, which ends with this process"),
-  ).toMatchObject({
-    login: "doorbell_dev",
-  });
+  const running = await started(["--app", appFile], {}, folder);
+  const served = "no DATABASE_URL: started a server for development, which ends with this process";
+  expect(await running.says(served)).toMatchObject({ login: "doorbell_dev" });
   const enqueued = await run(["enqueue", "greet", "--tenant", "acme"], {}, folder);
   expect(enqueued).toMatchObject({ code: 0, stderr: "" });
   const id = enqueued.stdout.trim();
@@ -168,23 +106,42 @@ test("development without DATABASE_URL brings a server along, which the other co
   });
   const doctor = await run(["doctor", "--json"], {}, folder);
   expect(JSON.parse(doctor.stdout).map((finding: { code: string }) => finding.code)).toEqual(["embedded_server"]);
+  expect(await run(["migrate"], {}, folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/already/) });
   running.kill("SIGTERM");
   expect(await running.ended()).toBe(0);
   expect((await run(["jobs", "list", "--tenant", "acme"], {}, folder)).code).toBe(2);
 }, 60_000);
 
-test("what cannot be started for is told in one line: no application, a file that is none, a port that is taken", async () => {
+test("what keeps it from starting is told in one line, and by the log with what is needed to find it", async () => {
   const { appUrl } = await ownDatabase();
   const folder = scratchFolder();
   const env = { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" };
-  const noApp = await run(["start"], env, folder);
-  expect(noApp).toMatchObject({ code: 2, stderr: expect.stringMatching(/^doorbell: role all needs .*--app.*\n$/) });
-  const notThere = await run(["start", "--app", "nowhere.js"], env, folder);
-  expect(notThere).toMatchObject({ code: 2, stderr: expect.stringMatching(/^doorbell: there is no .*nowhere\.js\n$/) });
-  const running = await Running.start(["--role", "web"], env, folder);
+  expect(await run(["start"], env, folder)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^doorbell: role all needs .*--app.*\n$/),
+  });
+  expect(await run(["start", "--app", "nowhere.js"], env, folder)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^doorbell: there is no .*nowhere\.js\n$/),
+  });
+  writeFileSync(`${folder}/throwing.mjs`, 'function connect() { throw new Error("no such host"); }\nconnect();\n');
+  const throwing = await runProcess(["start", "--app", "throwing.mjs"], env, folder);
+  expect(throwing).toMatchObject({ code: 1, stderr: "doorbell: no such host\n" });
+  expect(throwing.stdout).toMatch(/"message":"the process could not start".*|throwing\.mjs:1/);
+  writeFileSync(`${folder}/empty.mjs`, "export const application = {};\n");
+  expect(await run(["start", "--app", "empty.mjs"], env, folder)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/empty\.mjs does not export `app`/),
+  });
+});
+
+test("a port that is taken keeps it from starting, and is told by number", async () => {
+  const { appUrl } = await ownDatabase();
+  const env = { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" };
+  const folder = scratchFolder();
+  const running = await started(["--role", "web"], env, folder);
   const { port } = await running.says("listening");
-  const taken = await run(["start", "--role", "web", "--port", String(port)], env, folder);
-  expect(taken).toMatchObject({
+  expect(await runProcess(["start", "--role", "web", "--port", String(port)], env, folder)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^doorbell: cannot serve HTTP .*EADDRINUSE.*\n$/),
   });
