@@ -15,7 +15,7 @@ const product = new URL("../../packages/doorbell/", import.meta.url);
 const binary = fileURLToPath(new URL("bin/doorbell.mjs", product));
 const login = "doorbell_bench";
 /** As docs/performance.md says for handlers that take less than a millisecond. */
-const concurrency = 1000;
+const concurrency = 2000;
 const noop = defineJob({ kind: "noop" });
 
 /** Migrates with the binary, and makes a login that has the roles of both tiers and no right beyond them. */

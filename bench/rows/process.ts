@@ -1,6 +1,6 @@
 // `process`: how fast one worker process gets through a queue that was filled before, its handlers doing nothing.
-// From the moment when a tenth of the handlers have started, so that start-up and warm-up are nobody's, until the last
-// job is settled in the database.
+// From the moment when a quarter of the handlers have started, so that start-up and the compiler's warm-up are nobody's,
+// until the last job is settled in the database.
 
 import pg from "pg";
 import { monotonicMs, pause } from "../clock.ts";
@@ -22,7 +22,7 @@ export const fillPart: Part<Workload, null> = {
 };
 
 interface Drained {
-  /** How many jobs were got through between the two instants below. */
+  /** How many jobs were got through after the warm-up. */
   readonly jobs: number;
   readonly elapsedMs: number;
   readonly workerCpuMs: number;
@@ -33,7 +33,7 @@ const drainPart: Part<{ readonly jobs: number }, Drained> = {
   run: async ({ contender, databaseUrl, mark }, { jobs }) => {
     const database = new pg.Client(databaseUrl);
     await database.connect();
-    const warmUp = Math.floor(jobs / 10);
+    const warmUp = Math.floor(jobs / 4);
     const starts = new Uint8Array(jobs);
     let started = 0;
     let beganAt = 0;
@@ -104,7 +104,7 @@ function cpuFigures(before: MachineSample, after: MachineSample, { jobs, workerC
 }
 
 function cases(quick: boolean): readonly Case[] {
-  const jobs = quick ? 20_000 : 50_000;
+  const jobs = quick ? 40_000 : 60_000;
   const oneCase = (contender: ContenderName, tenants: number): Case => ({
     contender,
     variant: variantOf(tenants),
