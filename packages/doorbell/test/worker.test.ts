@@ -241,6 +241,35 @@ test("in a run without faults the sweeper rescues nothing; lost doorbells and ex
   ]);
 });
 
+test("ten workers and every doorbell ten times: each of 2,000 handlers starts exactly once", async () => {
+  await using stage = await Stage.open();
+  const doorbell = await stage.client();
+  const work = defineJob({ kind: "work" });
+  const receipts = await doorbell.enqueueMany(
+    Array.from({ length: 2_000 }, (_, n) => ({ job: work, tenant: `t${n % 50}` })),
+  );
+  await stage.db.query("insert into doorbell.doorbells select d.* from doorbell.doorbells d, generate_series(1, 9)");
+  const starts = new Map<string, number>();
+  const handler = handle(work, (job) => {
+    starts.set(job.id, (starts.get(job.id) ?? 0) + 1);
+  });
+  const workers = await Promise.all(
+    Array.from({ length: 10 }, () => stage.worker(doorbell, [handler], { concurrency: 100 })),
+  );
+  await eventually(
+    "all doorbells to be answered",
+    async () => (await stage.db.query("select from doorbell.doorbells limit 1")).length === 0,
+    40_000,
+  );
+  await eventually("all jobs to be done", async () => (await stage.db.query("select from doorbell.jobs")).length === 0);
+  expect(receipts.map(({ id }) => starts.get(id))).toEqual(receipts.map(() => 1));
+  expect(
+    await stage.db.query("select state, attempts, count(*)::int as n from doorbell.all_jobs group by 1, 2"),
+  ).toEqual([{ state: "done", attempts: 1, n: 2_000 }]);
+  await Promise.all(workers.map((worker) => worker.drain()));
+  expect(workers.reduce((sum, worker) => sum + worker.doorbellsDropped, 0)).toBe(18_000);
+}, 60_000);
+
 test("through the memory queue, where doorbells travel outside of the table, every job runs once", async () => {
   await using stage = await Stage.open();
   const doorbell = await stage.client({ queue: "memory:" });
