@@ -47,25 +47,32 @@ function faultOf(file: string, link: string): string | null {
 }
 
 const files = filesBelow(root);
-const pages = files.filter((file) => file.endsWith(".md")).map((file) => [relative(root, file), file] as const);
+const pages = files.filter((file) => file.endsWith(".md"));
+const nameOf = (file: string): string => relative(root, file);
 
 test("the pages of the repository are found", () => {
-  expect(pages.map(([name]) => name)).toEqual(
+  expect(pages.map(nameOf)).toEqual(
     expect.arrayContaining(["README.md", "ARCHITECTURE.md", join("docs", "settings.md")]),
   );
 });
 
-test.each(pages)("the tests and SQL files that %s names are there", (_, file) => {
-  const named = [...proseOf(file).matchAll(/`([\w./-]+\.(?:test\.ts|sql))`/g)].map(([, name = ""]) => name);
-  expect(named.filter((name) => !files.some((path) => path.endsWith(`/${name}`)))).toEqual([]);
+test("every relative link leads somewhere", () => {
+  const faults = pages.flatMap((page) => {
+    const links = [
+      ...proseOf(page)
+        .replace(/`[^`\n]*`/g, "")
+        .matchAll(/\]\(([^)\s]+)\)/g),
+    ];
+    return links.map(([, link = ""]) => [nameOf(page), link, faultOf(page, link)] as const);
+  });
+  expect(faults.filter(([, , fault]) => fault !== null)).toEqual([]);
 });
 
-test.each(pages)("every relative link of %s leads somewhere", (_, file) => {
-  const links = [
-    ...proseOf(file)
-      .replace(/`[^`\n]*`/g, "")
-      .matchAll(/\]\(([^)\s]+)\)/g),
-  ].map(([, link = ""]) => link);
-  const faults = links.map((link) => [link, faultOf(file, link)] as const).filter(([, fault]) => fault !== null);
-  expect(faults).toEqual([]);
+test("the tests and SQL files that are named are there", () => {
+  const named = pages.flatMap((page) =>
+    [...proseOf(page).matchAll(/`([\w./-]+\.(?:test\.ts|sql))`/g)].map(
+      ([, name = ""]) => [nameOf(page), name] as const,
+    ),
+  );
+  expect(named.filter(([, name]) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
 });

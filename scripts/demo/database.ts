@@ -61,5 +61,7 @@ async function migrate(url: string, folder: RunFolder): Promise<void> {
     logFile: join(folder.logs, "migrate.log"),
   });
   if ((await product.ends()) !== 0) throw new DemoError(`doorbell migrate failed:\n${product.complaint}`);
-  await withAdmin(url, migrateInvoices);
+  await withAdmin(url, migrateInvoices).catch((error: Error) => {
+    throw new DemoError(`migrating the application failed: ${error.message}`);
+  });
 }

@@ -38,8 +38,7 @@ export interface Heartbeat {
   readonly doorbellsDropped: number;
 }
 
-const jobsSql =
-  "select id, state, attempts from doorbell.all_jobs where tenant_id = $1 and kind = 'invoice.extract'";
+const jobsSql = "select id, state, attempts from doorbell.all_jobs where tenant_id = $1 and kind = 'invoice.extract'";
 
 const deadLettersSql =
   "select id, error_code as code, last_error as error from doorbell.dead_letters where tenant_id = $1 order by failed_at";

@@ -17,7 +17,7 @@ export interface Proof {
   /** What the ledger says of the same: effects that were begun again over a doubt. */
   readonly effectsBegunOverDoubt: number;
   readonly documentsCounted: number;
-  /** Attempts that ended with their worker. */
+  /** Attempts whose lease ran out: with the worker that was killed, or on a machine that stood still for so long. */
   readonly attemptsLost: number;
 }
 

@@ -99,7 +99,7 @@ function proofRows({ documents, proof, workersKilled, doorbellsDropped }: Outcom
     [
       "workers",
       `${workersKilled} killed with -9`,
-      `${proof.attemptsLost} attempts went with it, and were made again`,
+      `${proof.attemptsLost} attempts lost their lease, and were made again`,
       "",
     ],
     ["jobs", `${documents.length - lost} of ${documents.length} came to an end`, `${lost} lost`, ""],

@@ -59,7 +59,7 @@ export async function openStand(options: DemoOptions, takeDown: TakeDown): Promi
     // A free one, and the log says which.
     ...{ DOORBELL_PORT: "0", DOORBELL_APP: appModule },
     // Short, so that what the killed worker held is soon somebody else's.
-    ...{ DOORBELL_LEASE: "3s", DOORBELL_SWEEP_EVERY: "1s", DOORBELL_GRACE: "3s", DOORBELL_CONCURRENCY: concurrency },
+    ...{ DOORBELL_LEASE: "5s", DOORBELL_SWEEP_EVERY: "1s", DOORBELL_GRACE: "3s", DOORBELL_CONCURRENCY: concurrency },
     // The receiver is on this machine, which in production no webhook may reach.
     ...{ DOORBELL_WEBHOOK_ALLOW_PRIVATE: "1", DOORBELL_SMTP_URL: mailCatcher.url },
     INVOICES_MAIL_FROM: "invoices@demo.example",

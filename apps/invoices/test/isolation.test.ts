@@ -1,6 +1,8 @@
 // The application's own tables under forced row-level security, by counts, and with a positive control each time.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withAdmin } from "../src/store/admin.ts";
+import { migrateInvoices } from "../src/store/migrate.ts";
 import { openStage, type Stage } from "./stage.ts";
 
 const tables = ["accounts", "tokens", "documents", "extracted_invoices", "invoice_numbers"] as const;
@@ -147,7 +149,23 @@ test("every table of the schema that has an account forces the policy on its own
   expect((await client.query(sql)).rows).toEqual(expected);
 });
 
-test("migrating again changes nothing", async () => {
-  const { migrateInvoices } = await import("../src/store/migrate.ts");
-  expect(await migrateInvoices(client)).toEqual([]);
+describe("migrating again", () => {
+  test("changes nothing", async () => {
+    expect(await migrateInvoices(client)).toEqual([]);
+  });
+
+  test("needs no superuser, only a login that may become the owner", async () => {
+    await client.query(`
+      do $$ begin
+        if not exists (select from pg_roles where rolname = 'invoices_migrator') then
+          create role invoices_migrator login noinherit;
+        end if;
+      end $$;
+      grant invoices_owner to invoices_migrator;
+    `);
+    const url = new URL(stage.db.adminUrl);
+    url.username = "invoices_migrator";
+    expect(await withAdmin(url.href, migrateInvoices)).toEqual([]);
+    await expect(withAdmin(stage.appUrl, migrateInvoices)).rejects.toMatchObject({ code: "42501" });
+  });
 });

@@ -3,7 +3,23 @@ export type { App, AppOptions, Runtime } from "./app.ts";
 export { defineApp } from "./app.ts";
 export type { DoorbellOptions, EnqueueManyItem, Receipt } from "./client/client.ts";
 export type { EnqueueOptions } from "./client/request.ts";
-export { fromPg, type PgClient, type Tx } from "./client/tx.ts";
+export {
+  type DrizzleTransaction,
+  fromDrizzle,
+  fromKnex,
+  fromKysely,
+  fromPg,
+  fromPostgresJs,
+  fromPrisma,
+  fromTypeOrm,
+  type KnexTransaction,
+  type KyselyTransaction,
+  type PgClient,
+  type PostgresJsSql,
+  type PrismaTransaction,
+  type Tx,
+  type TypeOrmManager,
+} from "./client/tx.ts";
 export { defaultLane, defineJob, type JobDefinition, type JobOptions } from "./core/definition.ts";
 export type { Duration } from "./core/duration.ts";
 export { DoorbellError, type ErrorCode } from "./core/errors.ts";

@@ -9,23 +9,30 @@ const sqlDir = fileURLToPath(new URL("../sql/", import.meta.url));
 /** Creates roles, so it runs as whoever may; everything after it belongs to the owner. */
 const rolesFile = "0001_roles.sql";
 
+/** Asked of the catalogue: whoever migrates may become the owner, but need not see into the schema before that. */
+const isBegunSql = `
+select exists (
+  select from pg_class where relname = 'migrations' and relnamespace = to_regnamespace('invoices')) as "isBegun"`;
+
 const createMigrations = `
 create table if not exists invoices.migrations (
   name       text primary key,
   applied_at timestamptz not null default now()
 )`;
 
-/** Resolves with the names of what was applied; none: it was up to date. Safe to run from several processes at once. */
+/**
+ * Resolves with the names of what was applied; none: it was up to date. Safe to run from several processes at once. The
+ * client's login must be able to create roles the first time, and to become invoices_owner. Throws what Postgres throws.
+ */
 export async function migrateInvoices(client: ClientBase): Promise<readonly string[]> {
-  const files = readdirSync(sqlDir).sort();
   await client.query("begin");
   try {
     await client.query("select pg_advisory_xact_lock(hashtextextended('invoices.migrate', 0))");
-    const applied = await appliedFiles(client);
-    const pending = files.filter((name) => !applied.has(name));
-    if (pending.includes(rolesFile)) await client.query(readSql(rolesFile));
+    const { rows } = await client.query<{ isBegun: boolean }>(isBegunSql);
+    if (rows[0]?.isBegun !== true) await client.query(readSql(rolesFile));
     await client.query("set local role invoices_owner");
     await client.query(createMigrations);
+    const pending = await pendingFiles(client);
     for (const name of pending) {
       if (name !== rolesFile) await client.query(readSql(name));
       await client.query("insert into invoices.migrations (name) values ($1)", [name]);
@@ -38,13 +45,12 @@ export async function migrateInvoices(client: ClientBase): Promise<readonly stri
   }
 }
 
-async function appliedFiles(client: ClientBase): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ there: boolean }>(
-    "select to_regclass('invoices.migrations') is not null as there",
-  );
-  if (rows[0]?.there !== true) return new Set();
-  const names = await client.query<{ name: string }>("select name from invoices.migrations");
-  return new Set(names.rows.map((row) => row.name));
+async function pendingFiles(client: ClientBase): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>("select name from invoices.migrations");
+  const applied = new Set(rows.map(({ name }) => name));
+  return readdirSync(sqlDir)
+    .sort()
+    .filter((name) => !applied.has(name));
 }
 
 function readSql(name: string): string {

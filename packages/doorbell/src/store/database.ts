@@ -154,10 +154,32 @@ export function databaseHost(url: string): string | null {
   }
 }
 
-const sqlState = (error: unknown): string => {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : "";
-};
+/** How deep clients wrap what Postgres said. */
+const wrapsMax = 4;
+
+/** SQLSTATE, also of an error that a client has wrapped (`cause`: Drizzle; `meta`: Prisma, whose own codes look alike); else "". */
+function sqlState(error: unknown): string {
+  let one = error as { code?: unknown; cause?: unknown; meta?: { code?: unknown } } | null | undefined;
+  for (let depth = 0; depth < wrapsMax && typeof one === "object" && one !== null; depth += 1) {
+    const code = one.meta?.code ?? one.code;
+    if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return code;
+    one = one.cause as typeof one;
+  }
+  return "";
+}
+
+const ours = "doorbell: ";
+
+/** What our functions raised: alone in pg's message, behind the statement in Knex's, in the cause's in Drizzle's. */
+function raisedText(error: unknown): string | null {
+  let one: unknown = error;
+  for (let depth = 0; depth < wrapsMax && one instanceof Error; depth += 1) {
+    const start = one.message.indexOf(ours);
+    if (start !== -1) return one.message.slice(start + ours.length);
+    one = one.cause;
+  }
+  return null;
+}
 
 /** No answer, no connection, or a server that is going away or out of resources (08, 53, 57P0x). */
 function isConnectionTrouble(error: unknown): boolean {
@@ -196,13 +218,12 @@ export function isDatabaseTrouble(error: unknown): boolean {
  */
 export function asOperatingError(error: unknown): unknown {
   if (DoorbellError.isInstance(error)) return error;
-  const message = error instanceof Error ? error.message : String(error);
   if (isConnectionTrouble(error))
     return new DoorbellError("database_unavailable", `postgres does not answer: ${describeFailure(error).message}`, {
       cause: error,
     });
-  if (!message.startsWith("doorbell: ")) return error;
-  const text = message.slice("doorbell: ".length);
+  const text = raisedText(error);
+  if (text === null) return error;
   const code = sqlState(error);
   if (code === "54000") return new DoorbellError("payload_too_large", text, { cause: error });
   if (code === "42501") return new DoorbellError("tenant_mismatch", text, { cause: error });
