@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { DemoError } from "./demo-error.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const binary = `${root}packages/doorbell/bin/doorbell.mjs`;
@@ -82,7 +83,7 @@ export class DemoProcess {
       });
     });
     const ended = this.#ended.then(() => {
-      throw new Error(
+      throw new DemoError(
         `${this.name} ended before it said "${message}":\n${this.#stderr.trim() || `see ${this.logFile}`}`,
       );
     });

@@ -4,7 +4,7 @@
 -- doorbell_worker    claims, ticks, settles, sweeps.
 -- doorbell_web       the functions that serve one tenant, and reading under the clamp. Cannot claim.
 -- doorbell_producer  enqueues, and nothing else: for the application's own login.
--- doorbell_reader    for dashboards that speak SQL: columns without payloads, results and error texts.
+-- doorbell_reader    for dashboards that speak SQL: what belongs to no tenant (workers, lanes, settings, migrations).
 --
 -- None of them can log in: grant them to logins. One login may hold worker and web, for the role `all`.
 

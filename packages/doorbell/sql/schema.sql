@@ -57,7 +57,7 @@ table dead_letters (row-level security forced)
   state text not null default 'queued'::text
   priority integer not null default 0
   attempts integer not null default 0
-  max_attempts integer not null default 5
+  max_attempts integer not null default 10
   created_at timestamp with time zone not null default now()
   run_after timestamp with time zone not null default now()
   claimed_by text
@@ -165,7 +165,7 @@ partitioned table job_history (row-level security forced)
   state text not null default 'queued'::text
   priority integer not null default 0
   attempts integer not null default 0
-  max_attempts integer not null default 5
+  max_attempts integer not null default 10
   created_at timestamp with time zone not null default now()
   run_after timestamp with time zone not null default now()
   claimed_by text
@@ -200,7 +200,7 @@ table job_history_rest (row-level security forced)
   state text not null default 'queued'::text
   priority integer not null default 0
   attempts integer not null default 0
-  max_attempts integer not null default 5
+  max_attempts integer not null default 10
   created_at timestamp with time zone not null default now()
   run_after timestamp with time zone not null default now()
   claimed_by text
@@ -263,7 +263,7 @@ table jobs (row-level security forced)
   state text not null default 'queued'::text
   priority integer not null default 0
   attempts integer not null default 0
-  max_attempts integer not null default 5
+  max_attempts integer not null default 10
   created_at timestamp with time zone not null default now()
   run_after timestamp with time zone not null default now()
   claimed_by text

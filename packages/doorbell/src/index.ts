@@ -27,7 +27,7 @@ export { newId } from "./core/ids.ts";
 export { type Cancel, cancel, PermanentError, RetryAfterError, type Snooze, snooze } from "./core/outcome.ts";
 export { type Backoff, exponential, fixed, linear, type RetryPolicy } from "./core/retry.ts";
 export { createDoorbell, type Doorbell, type MaintainedWorkerOptions } from "./doorbell.ts";
-export type { EmailRequest } from "./effects/email.ts";
+export type { EmailReceipt, EmailRequest } from "./effects/email.ts";
 export { type EffectContext, EffectNotDone, type EffectOptions, type ProbeAnswer } from "./effects/ledger.ts";
 export type { UsageOptions } from "./effects/usage.ts";
 export type { WebhookReceipt, WebhookRequest } from "./effects/webhook.ts";

@@ -75,7 +75,7 @@ end $$;
 
 create or replace function doorbell.enqueue(
   tenant text, kind text, payload jsonb default '{}', id uuid default null, key text default null,
-  run_after timestamptz default null, lane text default 'default', priority int default 0, max_attempts int default 5,
+  run_after timestamptz default null, lane text default 'default', priority int default 0, max_attempts int default 10,
   object_key text default null, object_sha256 text default null, object_size bigint default null,
   limit_key text default null, traceparent text default null,
   out job_id uuid, out created boolean
@@ -133,7 +133,7 @@ declare
   fresh  boolean[] := array_fill(true, array[cardinality(input)]);
 begin
   perform doorbell.clamp(j.tenant, caller) from (select distinct j.tenant from unnest(input) j) j;
-  perform doorbell.check_job(j.kind, coalesce(j.priority, 0), coalesce(j.max_attempts, 5))
+  perform doorbell.check_job(j.kind, coalesce(j.priority, 0), coalesce(j.max_attempts, 10))
      from (select distinct j.kind, j.priority, j.max_attempts from unnest(input) j) j;
   perform doorbell.require_lane(j.lane) from (select distinct coalesce(j.lane, 'default') as lane from unnest(input) j) j;
   if (select max(octet_length(j.payload::text)) from unnest(input) j) > 8192 then
@@ -149,7 +149,7 @@ begin
   insert into doorbell.jobs (tenant_id, id, kind, lane, payload, priority, max_attempts, run_after, object_key,
                              object_sha256, object_size, idempotency_key, limit_key, traceparent)
   select set_config('doorbell.tenant_id', j.tenant, true), ids[j.ordinality], j.kind, coalesce(j.lane, 'default'),
-         coalesce(j.payload, '{}'), coalesce(j.priority, 0), coalesce(j.max_attempts, 5),
+         coalesce(j.payload, '{}'), coalesce(j.priority, 0), coalesce(j.max_attempts, 10),
          coalesce(j.run_after, now() + coalesce(j.delay_ms, 0) * interval '1 ms'), j.object_key, j.object_sha256, j.object_size,
          j.key, j.limit_key, j.traceparent
     from unnest(input) with ordinality j where fresh[j.ordinality];

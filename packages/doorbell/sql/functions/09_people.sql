@@ -31,7 +31,7 @@ end $$;
 
 -- Runs settled jobs again: the same id, the next attempt number, the same ledger. Per id:
 --   replayed    open (it has not settled yet)    not_found (never was, or its ledger is gone with it)
-create or replace function doorbell.replay(tenant text, ids uuid[], more_attempts int default 5)
+create or replace function doorbell.replay(tenant text, ids uuid[], more_attempts int default 10)
 returns table (id uuid, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column

@@ -54,7 +54,7 @@ create table doorbell.jobs (
   state           text collate "C" not null default 'queued' check (state in ('queued', 'claimed', 'waiting')),
   priority        int not null default 0,
   attempts        int not null default 0,        -- charged at the claim; only ever grows, so a fence never comes back
-  max_attempts    int not null default 5,        -- raised by one where an attempt is given back
+  max_attempts    int not null default 10,       -- raised by one where an attempt is given back
   created_at      timestamptz not null default now(),
   run_after       timestamptz not null default now(),
   claimed_by      text collate "C",

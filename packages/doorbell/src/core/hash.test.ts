@@ -33,5 +33,5 @@ test("a value and its stored form have the same hash", () => {
 });
 
 test.each([[1n], [Number.NaN], [{ f: () => 1 }]])("%s has no hash", (value) => {
-  expect(() => requestHash(value)).toThrow();
+  expect(() => requestHash(value)).toThrow(expect.objectContaining({ code: "value_not_storable" }));
 });

@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { configure } from "safe-stable-stringify";
+import { DoorbellError } from "./errors.ts";
 
 const canonicalJson = configure({ strict: true, circularValue: Error });
 
@@ -15,8 +16,17 @@ export function sha256Hex(bytes: Uint8Array | string): string {
 
 /**
  * SHA-256 over the canonical JSON of a value: equal for equal values, whatever the order of their members. `undefined`
- * (no request at all) has a hash of its own. Throws for what JSON does not have: pass values that were accepted as storable.
+ * (no request at all) has a hash of its own. Throws DoorbellError value_not_storable for what JSON does not have.
  */
 export function requestHash(value: unknown): string {
-  return sha256Hex(canonicalJson(value) ?? "");
+  return sha256Hex(canonical(value));
+}
+
+function canonical(value: unknown): string {
+  try {
+    return canonicalJson(value) ?? "";
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DoorbellError("value_not_storable", `what is asked for is no JSON: ${reason}`, { cause: error });
+  }
 }

@@ -14,13 +14,19 @@ export interface EmailRequest extends EmailMessage {
   readonly timeout?: Duration;
 }
 
+export interface EmailReceipt {
+  readonly messageId: string;
+  /** Recipients that the server refused while it took the mail for others. The mail has been sent: a retry would send it again. */
+  readonly rejected: readonly string[];
+}
+
 /** In doubt means "send again": mail servers and programs recognise the Message-ID. */
 export function performEmail(
   ledger: Ledger,
   attempt: EffectAttempt,
   request: EmailRequest,
   smtpUrl: string | null,
-): Promise<{ readonly messageId: string }> {
+): Promise<EmailReceipt> {
   const { key: givenKey, timeout, ...message } = request;
   const key = givenKey ?? `email:${requestHash({ to: message.to, subject: message.subject }).slice(0, 16)}`;
   return ledger.perform(attempt, "email", key, {
@@ -35,7 +41,7 @@ export function performEmail(
       const messageId = stableMessageId(idempotencyKey, message.from);
       const deadlineMs = toMs(timeout ?? "30s", "email timeout");
       const result = await sendEmail({ smtpUrl, message, messageId, deadlineMs, signal });
-      if (result.outcome === "completed") return { messageId };
+      if (result.outcome === "completed") return { messageId, rejected: result.rejected };
       const what = `mail "${message.subject}": ${result.reason}`;
       if (result.outcome === "unknown") throw new Error(what);
       const cause = new EffectNotDone(what);

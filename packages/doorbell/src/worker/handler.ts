@@ -1,7 +1,7 @@
 // What the application writes: a handler for a kind of job, and what it is given.
 import type { AnyJobDefinition, JobDefinition } from "../core/definition.ts";
 import type { Cancel, Snooze } from "../core/outcome.ts";
-import type { EmailRequest } from "../effects/email.ts";
+import type { EmailReceipt, EmailRequest } from "../effects/email.ts";
 import type { EffectOptions } from "../effects/ledger.ts";
 import type { UsageOptions } from "../effects/usage.ts";
 import type { WebhookReceipt, WebhookRequest } from "../effects/webhook.ts";
@@ -36,7 +36,7 @@ export interface Job<Payload> {
   /** A side effect, at most once as far as anyone can know. See EffectOptions. */
   effect<T>(key: string, options: EffectOptions<T>): Promise<T>;
   webhook(request: WebhookRequest): Promise<WebhookReceipt>;
-  email(request: EmailRequest): Promise<{ readonly messageId: string }>;
+  email(request: EmailRequest): Promise<EmailReceipt>;
   /** Adds to a counter of the tenant's, exactly once per job and key. Whole amounts, 0 or more. */
   usage(meter: string, amount: number, options?: UsageOptions): Promise<void>;
 }

@@ -1,7 +1,7 @@
 // What a handler is given, made lazily: a handler that looks at nothing costs nothing.
 import { DoorbellError } from "../core/errors.ts";
 import { toStorableJson } from "../core/json.ts";
-import { type EmailRequest, performEmail } from "../effects/email.ts";
+import { type EmailReceipt, type EmailRequest, performEmail } from "../effects/email.ts";
 import type { EffectAttempt, EffectOptions, Ledger } from "../effects/ledger.ts";
 import { countUsage, type UsageOptions } from "../effects/usage.ts";
 import { performWebhook, type WebhookReceipt, type WebhookRequest, type WebhookSettings } from "../effects/webhook.ts";
@@ -139,7 +139,7 @@ export class JobContext implements Job<unknown> {
     return await performWebhook(this.#deps.ledger, this.#effectAttempt, request, this.#deps.webhooks);
   }
 
-  async email(request: EmailRequest): Promise<{ readonly messageId: string }> {
+  async email(request: EmailRequest): Promise<EmailReceipt> {
     return await performEmail(this.#deps.ledger, this.#effectAttempt, request, this.#deps.smtpUrl);
   }
 

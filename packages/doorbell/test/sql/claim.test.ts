@@ -111,7 +111,7 @@ test("the fence never comes back: a late settle of the first claim is refused af
   expect(second?.attempt).toBe(2);
   expect(await settle(client, "w", [{ tenant: "acme", id, attempt: 1 }])).toEqual([]);
   expect(await rows(await sqlAdmin(sql), "select state, attempts, max_attempts from doorbell.all_jobs")).toEqual([
-    { state: "claimed", attempts: 2, max_attempts: 6 },
+    { state: "claimed", attempts: 2, max_attempts: 11 },
   ]);
   expect(await settle(client, "w", [{ tenant: "acme", id, attempt: 2 }])).toEqual([id]);
 });
