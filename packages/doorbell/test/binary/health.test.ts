@@ -78,3 +78,19 @@ test("readiness is red while the database is away, with the reason, and green ag
   }
   await eventually("readiness to be green", async () => (await running.get("/readyz")).status === 200);
 });
+
+test("readiness is red when the worker can take no more jobs, with the reason, and the process lives", async () => {
+  const full = await desk.work({ DOORBELL_CONCURRENCY: "1" });
+  running.kill("SIGTERM");
+  expect(await running.ended()).toBe(0);
+  await desk.tenant("acme").enqueue("stubborn");
+  const answer = await eventually("readiness to be red", async () => {
+    const response = await full.get("/readyz");
+    return response.status === 503 ? response : null;
+  });
+  expect(await answer.json()).toEqual({
+    ready: false,
+    reasons: ["1 handlers ignore their signal and fill the process"],
+  });
+  expect((await full.get("/healthz")).status).toBe(200);
+});

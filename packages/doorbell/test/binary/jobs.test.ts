@@ -136,11 +136,11 @@ test("a kind that no worker knows waits, is shown as such everywhere, and loses 
 
   const listed = await acme.attempt("jobs", "list");
   expect(listed.stdout).toMatch(/ strange +no worker +0\/10 /);
-  expect(listed.stderr).toMatch(/^doorbell: no live worker knows kind strange: .*lose no attempt\n$/);
+  expect(listed.stderr).toMatch(/^doorbell: no live worker knows kind strange on lane default: .*lose no attempt\n$/);
   expect(await acme.json("jobs", "list")).toMatchObject([{ state: "queued", attempts: 0, workers: 0 }]);
   const shown = await acme.run("jobs", "show", id);
   expect(shown).toMatch(/^state +no worker$/m);
-  expect(shown).toMatch(/^next +attempt 1, by a worker that knows kind strange: none runs; no attempt is lost$/m);
+  expect(shown).toMatch(/^next +attempt 1, by a worker that knows its kind and serves its lane: none runs now$/m);
 });
 
 test("one sweep tells what it did", async () => {
@@ -169,6 +169,7 @@ test.each([
   ["a payload with a NUL", ["--payload", '{"a":{"b":"x\\u0000y"}}'], /: payload\.a\.b contains a NUL character\n/],
   ["a payload with half a character", ["--payload", '["\\ud800"]'], /: payload\[0\] contains a lone surrogate\n/],
   ["a priority beyond 8", ["--priority", "9"], /option '--priority <number>': not a whole number from -8 to 8; see/],
+  ["a lane that is none", ["--lane", "Slow lane"], /option '--lane <name>': not made of a-z/],
   ["a time that is none", ["--run-after", "tomorrow"], /option '--run-after <time>': neither a duration/],
 ])("%s is refused at the door, in one line without the value", async (_, args, refusal) => {
   const acme = desk.tenant("acme");

@@ -58,6 +58,19 @@ test("replay by object key runs the newest job of each kind again, says which, a
   });
 });
 
+test("the newest job is the one that was enqueued last, whatever ids their callers chose", async () => {
+  const acme = desk.tenant("acme");
+  const older = "ffffffff-ffff-4fff-bfff-ffffffffffff";
+  await desk.database.query("select doorbell.enqueue($1, 'broken', id => $2::uuid, object_key => 'k')", [
+    acme.tenant,
+    older,
+  ]);
+  await desk.until(older, "failed");
+  const newer = await acme.enqueue("broken", "--object-key", "k");
+  await desk.until(newer, "failed");
+  expect(await acme.json("replay", "--object-key", "k", "--dry-run")).toMatchObject([{ id: newer }]);
+});
+
 test("replay that finds nothing, or cannot tell what is meant, does nothing", async () => {
   const acme = desk.tenant("acme");
   const key = await storeInvoice(acme);

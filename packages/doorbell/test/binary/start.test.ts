@@ -135,6 +135,34 @@ test("what keeps it from starting is told in one line, and by the log with what 
   });
 });
 
+test("the limit on values that is set in the database holds in a process that starts after it", async () => {
+  const { appUrl, query } = await ownDatabase();
+  await query("update doorbell.settings set value = '10' where name = 'max_value_bytes'");
+  await started(["--app", appFile], { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" });
+  const id = await enqueue(appUrl, "greet");
+  const failed = await eventually("the dead letter", async () => {
+    const [job] = await query<{ error_code: string; last_error: string }>(
+      "select error_code, last_error from doorbell.dead_letters where id = $1",
+      [id],
+    );
+    return job;
+  });
+  expect(failed).toMatchObject({
+    error_code: "payload_too_large",
+    last_error: expect.stringContaining("value is larger than 10 bytes"),
+  });
+});
+
+test("a lane that no kind of the application is on is served, and told: it may be misspelt", async () => {
+  const { appUrl } = await ownDatabase();
+  const env = { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" };
+  const running = await started(["--role", "worker", "--lanes", "default,defualt", "--app", appFile], env);
+  expect(await running.says("the worker serves lanes that no kind of the application is on")).toMatchObject({
+    level: "warn",
+    lanes: ["defualt"],
+  });
+});
+
 test("a port that is taken keeps it from starting, and is told by number", async () => {
   const { appUrl } = await ownDatabase();
   const env = { DATABASE_URL: appUrl, DOORBELL_OBJECTS: "memory:" };

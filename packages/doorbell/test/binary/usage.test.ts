@@ -83,18 +83,22 @@ test.each<[string, readonly string[], RegExp]>([
   expect(ended.stderr).toMatch(stderr);
 });
 
-test.each([
-  ["a server that is not there", "postgres://app:hunter2@127.0.0.1:1/app", 1],
-  ["a login that it does not know", "", 1],
-  ["a URL that is none", "postgres://app:hunter2@127.0.0.1:port/app", 2],
-])("of %s the error says nothing that is secret", async (_, url, code) => {
+test("an error about the database says nothing that is secret", async () => {
   const { adminUrl } = await ownDatabase();
   const unknown = new URL(adminUrl);
   unknown.username = "nobody";
   unknown.password = "hunter2";
-  const ended = await run(["jobs", "list", "--tenant", "acme"], { DATABASE_URL: url || unknown.href });
-  expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(/^doorbell: .+\n$/) });
-  expect(ended.stderr).not.toContain("hunter2");
+  const commands: readonly (readonly [number, string])[] = [
+    [1, "postgres://app:hunter2@127.0.0.1:1/app"],
+    [1, unknown.href],
+    [2, "postgres://app:hunter2@127.0.0.1:port/app"],
+    [2, "mysql://app:hunter2@127.0.0.1/app"],
+  ];
+  for (const [code, url] of commands) {
+    const ended = await run(["jobs", "list", "--tenant", "acme"], { DATABASE_URL: url });
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(/^doorbell: .+\n$/) });
+    expect(ended.stderr).not.toContain("hunter2");
+  }
 });
 
 test("as a process it ends with the same exit codes, and writes to the same ends", async () => {
@@ -131,7 +135,7 @@ test("whoever stops reading, as head does, ends the command, and that is no fail
 });
 
 test("a watch goes on until it is interrupted, and then says nothing more", async () => {
-  const { appUrl, query } = await ownDatabase();
+  const { appUrl } = await ownDatabase();
   const child = launch(["stats", "--watch", "--json"], { DATABASE_URL: appUrl });
   const output = { stdout: "", stderr: "" };
   child.stdout?.on("data", (chunk) => {
@@ -146,12 +150,6 @@ test("a watch goes on until it is interrupted, and then says nothing more", asyn
   expect(signal).toBe("SIGINT");
   expect(output.stderr).toBe("");
   for (const line of output.stdout.trimEnd().split("\n")) expect(JSON.parse(line)).toMatchObject({ kinds: [] });
-  await eventually("its connections to be gone", async () => {
-    const [row] = await query<{ open: number }>(
-      "select count(*)::int as open from pg_stat_activity where usename = 'app' and datname = current_database()",
-    );
-    return row?.open === 0;
-  });
 });
 
 test("the schema is checked, printed and made; who may not make it is told what to do", async () => {

@@ -160,7 +160,7 @@ test("a kind that the worker does not know waits, loses no attempt, and is taken
 
 test("a job that becomes due between the start of a claim's transaction and the claim is claimed", async () => {
   await using sql = await Sql.open();
-  const [early, late] = [await sql.connect(), await sql.connect()];
+  const [early, late] = [await sql.connect(), await sql.connect(sql.db.webUrl)];
   await early.query("begin");
   await early.query("select now()");
   const id = await enqueue(late, "acme");

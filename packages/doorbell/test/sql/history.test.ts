@@ -81,7 +81,11 @@ test("a settled job goes with all that belongs to it when its time is over; unfi
 
 test("a reader of old history does not stall retention, nor retention a settle: the partition is dropped later", async () => {
   await using sql = await Sql.open();
-  const [client, reader, admin] = [await sql.connect(), await sql.connect(), await sql.connect(sql.db.adminUrl)];
+  const [client, reader, admin] = [
+    await sql.connect(),
+    await sql.connect(sql.db.webUrl),
+    await sql.connect(sql.db.adminUrl),
+  ];
   await admin.query(
     "create table doorbell.job_history_20200101 partition of doorbell.job_history for values from ('2020-01-01') to ('2020-01-02')",
   );

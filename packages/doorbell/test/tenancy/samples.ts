@@ -1,0 +1,78 @@
+// A row for every table with a tenant: what the tests of the boundary insert. A table that is missing here fails them.
+import type { Row } from "../sql/support.ts";
+
+/** What it takes to insert a row: the columns without a default, and a value for each. */
+const samples: Record<string, (tenant: string) => Row> = {
+  jobs: (tenant_id) => ({ tenant_id, id: crypto.randomUUID(), kind: "k" }),
+  dead_letters: (tenant_id) => ({ tenant_id, id: crypto.randomUUID(), kind: "k", state: "failed" }),
+  job_history: (tenant_id) => ({
+    tenant_id,
+    id: crypto.randomUUID(),
+    kind: "k",
+    state: "done",
+    finished_at: new Date(),
+  }),
+  job_history_rest: (tenant_id) => ({
+    tenant_id,
+    id: crypto.randomUUID(),
+    kind: "k",
+    state: "done",
+    finished_at: "2001-01-01",
+  }),
+  job_keys: (tenant_id) => ({
+    tenant_id,
+    kind: "k",
+    key_hash: Buffer.from(crypto.randomUUID()),
+    job_id: crypto.randomUUID(),
+  }),
+  attempts: (tenant_id) => ({ tenant_id, job_id: crypto.randomUUID(), attempt: 1, outcome: "retry" }),
+  job_logs: (tenant_id) => ({
+    tenant_id,
+    job_id: crypto.randomUUID(),
+    attempt: 1,
+    n: 1,
+    at: new Date(),
+    level: "info",
+    message: "m",
+  }),
+  effects: (tenant_id) => ({
+    tenant_id,
+    job_id: crypto.randomUUID(),
+    key: "k",
+    n: 1,
+    type: "effect",
+    idempotency_key: "i",
+    request_hash: "h",
+    attempt: 1,
+  }),
+  effect_outcomes: (tenant_id) => ({
+    tenant_id,
+    job_id: crypto.randomUUID(),
+    key: "k",
+    n: 1,
+    source: "call",
+    outcome: "completed",
+  }),
+  usage_counters: (tenant_id) => ({ tenant_id, meter: crypto.randomUUID(), day: "2026-01-01", amount: 1 }),
+  doorbells: (tenant_id) => ({ tenant_id, lane: "default", turn: 1, priority: 0, job_id: crypto.randomUUID() }),
+  unhandled: (tenant_id) => ({ tenant_id, job_id: crypto.randomUUID(), kind: "k", lane: "default" }),
+  rung: (tenant_id) => ({ tenant_id, job_id: crypto.randomUUID() }),
+  tenants: (tenant_id) => ({ tenant_id }),
+  newcomers: (tenant_id) => ({ tenant_id }),
+};
+
+/** Partitions of the history are like it. */
+export const sampleOf = (table: string): ((tenant: string) => Row) | undefined =>
+  samples[table] ??
+  (/^job_history_\d{8}$/.test(table)
+    ? (tenant) => ({ ...samples["job_history"]?.(tenant), finished_at: dayOf(table) })
+    : undefined);
+const dayOf = (table: string): string => table.replace(/^job_history_(\d{4})(\d{2})(\d{2})$/, "$1-$2-$3");
+
+export const insertOf = (table: string, row: Row): [string, unknown[]] => {
+  const columns = Object.keys(row);
+  return [
+    `insert into doorbell.${table} (${columns.join(", ")}) values (${columns.map((_, n) => `$${n + 1}`).join(", ")})`,
+    Object.values(row),
+  ];
+};
