@@ -23,4 +23,5 @@ grant select on
   to doorbell_web, doorbell_worker;
 
 -- No tenant's.
-grant select on doorbell.workers, doorbell.lanes, doorbell.settings, doorbell.migrations to doorbell_web, doorbell_worker, doorbell_reader;
+grant select on doorbell.lanes to doorbell_producer, doorbell_web, doorbell_worker, doorbell_reader;
+grant select on doorbell.workers, doorbell.settings, doorbell.migrations to doorbell_web, doorbell_worker, doorbell_reader;

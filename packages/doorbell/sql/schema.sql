@@ -297,6 +297,7 @@ table lanes
   constraint CHECK ((lane ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text))
   constraint PRIMARY KEY (lane)
   CREATE UNIQUE INDEX lanes_pkey ON doorbell.lanes USING btree (lane)
+  grant select to doorbell_producer
   grant select to doorbell_reader
   grant select to doorbell_web
   grant select to doorbell_worker

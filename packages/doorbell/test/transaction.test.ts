@@ -83,9 +83,10 @@ test("a process that is killed between its commit and the ring loses no job: it 
   await eventually("the job to run", () => started.includes(String(job)), 6_000);
 });
 
-test("a bad enqueue is refused before any SQL and leaves the caller's transaction whole; a duplicate leaves its other writes alone", async () => {
+test("a bad enqueue is refused and leaves the caller's transaction whole; a duplicate leaves its other writes alone", async () => {
   await using stage = await Stage.open();
-  const doorbell = await stage.client();
+  const doorbell = await stage.client({ databaseUrl: stage.db.producerUrl, tenantSetting: "app.tenant" });
+  const nowhere = defineJob({ kind: "greet", lane: "nowhere" });
   await stage.db.query("create table public.business (n int); grant all on public.business to producer");
   await using mine = await callersClient(stage);
   const tx = fromPg(mine);
@@ -93,26 +94,46 @@ test("a bad enqueue is refused before any SQL and leaves the caller's transactio
 
   await mine.query("begin");
   await mine.query("insert into public.business values (1)");
-  const refused = await Promise.all(
-    [
-      () => doorbell.enqueue(greet, { nul: "a\u0000b" }, { tenant: "acme", tx }),
-      () => doorbell.enqueue(greet, { big: "x".repeat(70_000) }, { tenant: "acme", tx }),
-      () => doorbell.enqueue(greet, {}, { tenant: "x".repeat(10_000), tx }),
-      () => doorbell.enqueue(greet, {}, { tenant: "", tx }),
-      () => doorbell.enqueue(greet, { when: new Date(0) }, { tenant: "acme", tx }),
-    ].map((enqueue) =>
-      enqueue().then(
+  await doorbell.clamp(tx, "acme");
+  const refused: string[] = [];
+  for (const enqueue of [
+    () => doorbell.enqueue(greet, { nul: "a\u0000b" }, { tenant: "acme", tx }),
+    () => doorbell.enqueue(greet, { big: "x".repeat(70_000) }, { tenant: "acme", tx }),
+    () => doorbell.enqueue(greet, {}, { tenant: "x".repeat(10_000), tx }),
+    () => doorbell.enqueue(greet, {}, { tenant: "", tx }),
+    () => doorbell.enqueue(greet, { when: new Date(0) }, { tenant: "acme", tx }),
+    () => doorbell.enqueue(nowhere, {}, { tenant: "acme", tx }),
+    () => doorbell.enqueue(greet, {}, { tenant: "globex", tx }),
+    () =>
+      doorbell.enqueueMany(
+        [
+          { job: greet, tenant: "acme" },
+          { job: greet, tenant: "globex" },
+        ],
+        { tx },
+      ),
+    async () => {
+      await mine.query("select set_config('doorbell.tenant_id', '', true)");
+      await doorbell.enqueue(greet, {}, { tenant: "globex", tx }); // its own setting is still there
+    },
+  ]) {
+    refused.push(
+      await enqueue().then(
         () => "enqueued",
         (error) => (DoorbellError.isInstance(error) ? error.code : String(error)),
       ),
-    ),
-  );
+    );
+  }
   expect(refused).toEqual([
     "value_not_storable",
     "payload_too_large",
     "tenant_invalid",
     "tenant_invalid",
     "value_not_storable",
+    "lane_unknown",
+    "tenant_mismatch",
+    "tenant_mismatch",
+    "tenant_mismatch",
   ]);
   const again = await doorbell.enqueue(greet, {}, { tenant: "acme", tx, idempotencyKey: "k" });
   expect(again).toMatchObject({ id: first.id, created: false });

@@ -45,8 +45,21 @@ export async function checkVersion(tx: Tx): Promise<readonly Finding[]> {
   ];
 }
 
-/** The two sets of policies that keep a table of ours to one tenant, as force_tenancy and force_line make them. */
-const soundPolicies: ReadonlySet<string> = new Set(["one_tenant, one_tenant_inside", "the_line"]);
+const theClamp = "current_setting('doorbell.tenant_id'::text, true)";
+
+const policy = (name: string, condition: string): string => `${name} using (${condition}) with check (${condition})`;
+
+/** The two sets of policies that keep a table to one tenant, as force_tenancy and force_line make them. */
+const soundPolicies: ReadonlySet<string> = new Set([
+  [
+    policy("one_tenant", `(tenant_id = ${theClamp})`),
+    policy("one_tenant_inside to {doorbell_owner}", `((tenant_id || ''::text) = ${theClamp})`),
+  ].join("; "),
+  policy(
+    "the_line",
+    `((( SELECT ${theClamp} AS current_setting) = tenant_id) OR (( SELECT ${theClamp} AS current_setting) = '*'::text))`,
+  ),
+]);
 
 export async function checkTables(tx: Tx): Promise<readonly Finding[]> {
   return (await inspectTenantTables(tx)).flatMap(findingsOf);
@@ -64,7 +77,7 @@ function findingsOf({ name, enabled, forced, policies }: TenantTable): readonly 
       mend: `alter table ${table} enable row level security, force row level security`,
     });
   }
-  const present = policies.join(", ");
+  const present = policies.join("; ");
   if (!soundPolicies.has(present)) {
     findings.push({
       code: "table_policies",

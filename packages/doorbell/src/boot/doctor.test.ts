@@ -70,6 +70,18 @@ test("a login that row-level security does not bind, or that can make it so, is 
   );
 });
 
+test("an owner of ours that row-level security does not bind is found, of a table or of a function", async () => {
+  const { sql, codes, login } = await open();
+  const owner = await login("bypassrls", "doorbell_reader");
+  await sql(`grant usage, create on schema doorbell to ${owner}`);
+  await sql(`create table doorbell.notes (note text); alter table doorbell.notes owner to ${owner}`);
+  expect(await codes()).toEqual(["owner_unbound"]);
+  await sql("drop table doorbell.notes");
+  expect(await codes()).toEqual([]);
+  await sql(`alter function doorbell.canary owner to ${owner}`);
+  expect(await codes()).toContain("owner_unbound");
+});
+
 test("a login without its role's rights is found, with the grant that it lacks", async () => {
   const { database, codes, login } = await open();
   expect(await codes("web", "worker")).toEqual(["login_lacks_rights"]);
@@ -90,6 +102,11 @@ test.each<[string, string, FindingCode]>([
   ],
   ["lacks a policy", "drop policy one_tenant_inside on doorbell.attempts", "table_policies"],
   ["has one policy more", "create policy all_of_it on doorbell.jobs using (true)", "table_policies"],
+  [
+    "has a policy with an exception",
+    "alter policy one_tenant on doorbell.jobs using (tenant_id = current_setting('doorbell.tenant_id', true) or kind = 'x')",
+    "table_policies",
+  ],
   ["has a policy that lets everything pass", "alter policy one_tenant on doorbell.jobs using (true)", "table_policies"],
   ["is missing on a table of somebody else's", "create table doorbell.more (tenant_id text)", "table_unforced"],
 ])("row-level security that %s is found", async (_, fault, code) => {
@@ -121,6 +138,21 @@ test("a claim that passes over the jobs of several tenants is found", async () =
      returns setof doorbell.tick_row language sql as 'select null::doorbell.tick_row where false'`,
   );
   expect(await codes()).toEqual(["claims_nothing"]);
+});
+
+test("a check that cannot be made is found: not knowing is not being well", async () => {
+  const { sql, codes } = await open();
+  await sql(
+    "create or replace function doorbell.canary() returns boolean language plpgsql as $$ begin raise exception 'no' using errcode = 'XX000'; end $$",
+  );
+  expect(await codes()).toEqual(["check_failed"]);
+});
+
+test("objects that die with the process are found", async () => {
+  const { database } = await open();
+  const settings = resolveSettings({ DOORBELL_ENV: "production" });
+  const findings = await examine({ settings, databaseUrl: database.appUrl, variables: {} });
+  expect(findings.map(({ code }) => code)).toEqual(["objects_not_durable"]);
 });
 
 test("what the settings show is found without a database, and warnings refuse nothing", async () => {

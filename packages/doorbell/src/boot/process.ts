@@ -99,6 +99,9 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
 }
 
 function handle(doorbell: Doorbell, app: App, settings: Settings, resources: unknown, runtime: Runtime): Work {
+  const idle = (settings.lanes ?? []).filter((lane) => !lanesOf(app).includes(lane));
+  if (idle.length > 0)
+    runtime.log.warn("the worker serves lanes that no kind of the application is on", { lanes: idle });
   const worker = doorbell.worker(app.handlers(resources, runtime), {
     role: settings.role,
     concurrency: settings.concurrency,

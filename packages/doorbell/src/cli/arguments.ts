@@ -1,6 +1,7 @@
 // How texts of the command line become values. What is none is a usage error, told by commander with the option's name.
 import { userInfo } from "node:os";
 import { Argument, InvalidArgumentError, Option } from "commander";
+import { laneForm } from "../core/definition.ts";
 import { toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
@@ -70,6 +71,11 @@ export const jobId: (text: string) => string = parser((text) => {
   const id = text.toLowerCase();
   if (!isUuid(id)) throw new DoorbellError("option_invalid", `not a UUID: ${text.slice(0, 60)}`);
   return id;
+});
+
+export const laneName: (text: string) => string = parser((text) => {
+  if (!laneForm.test(text)) throw new DoorbellError("option_invalid", "not made of a-z, 0-9, - and _ (at most 63)");
+  return text;
 });
 
 const someText: (text: string) => string = parser((text) => {

@@ -6,7 +6,7 @@ import type { Client } from "../client/client.ts";
 import type { EnqueueOptions } from "../client/request.ts";
 import { type AnyJobDefinition, defineJob } from "../core/definition.ts";
 import { DoorbellError } from "../core/errors.ts";
-import { jsonOption, jsonValue, runAfter, tenantOption, wholeNumber } from "./arguments.ts";
+import { jsonOption, jsonValue, laneName, runAfter, tenantOption, wholeNumber } from "./arguments.ts";
 import { withClient } from "./client.ts";
 import { note, print, printJson } from "./output.ts";
 
@@ -32,7 +32,7 @@ export function enqueueCommand(): Command {
     .option("--key <text>", "idempotency key: the same key of the same kind again is the same job")
     .addOption(new Option("--run-after <time>", 'not before: "10m", or "2026-01-31T12:00:00Z"').argParser(runAfter))
     .addOption(new Option("--priority <number>", "-8 to 8; 0 is normal").argParser(wholeNumber(-8, 8)))
-    .option("--lane <name>", "its lane; default: that of its kind")
+    .addOption(new Option("--lane <name>", "its lane; default: that of its kind").argParser(laneName))
     .option("--app <file>", "the application, whose schema and lane of the kind hold (DOORBELL_APP)")
     .addOption(jsonOption())
     .action(async (kind: string, given: Given) => {

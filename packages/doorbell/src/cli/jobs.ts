@@ -61,13 +61,11 @@ function listCommand(): Command {
     printList(jobs, columns, { json, empty: "no jobs" });
     if (json) return;
     noteMore(jobs, filter.limit);
-    const unhandled = jobs.filter((job) => job.state === "queued" && job.workers === 0).map((job) => job.kind);
-    for (const kind of new Set(unhandled)) noteNoWorker(kind);
+    const waiting = jobs.filter((job) => job.state === "queued" && job.workers === 0);
+    for (const what of new Set(waiting.map(({ kind, lane }) => `kind ${kind} on lane ${lane}`))) {
+      note(`no live worker knows ${what}: its jobs wait for one, and lose no attempt`);
+    }
   });
-}
-
-function noteNoWorker(kind: string): void {
-  note(`no live worker knows kind ${kind}: its jobs wait for one, and lose no attempt`);
 }
 
 interface CancelGiven {

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { type StoryLine, story } from "../store/jobs.ts";
 import { jobArgument, jsonOption, tenantOption } from "./arguments.ts";
 import { asTenant, noSuchJob } from "./client.ts";
-import { print, printJson } from "./output.ts";
+import { firstLine, print, printJson } from "./output.ts";
 import { printable } from "./table.ts";
 
 export function logsCommand(): Command {
@@ -26,6 +26,10 @@ function lineOf({ at, attempt, level, stage, message, fields }: StoryLine): stri
   return `${at.toISOString()} #${attempt} ${level.padEnd(5)} ${printable(said)}`;
 }
 
+/** A stack would fill the screen; --json has all of it. */
 function textOf(value: unknown): string {
-  return typeof value === "string" && !/[\s="]/.test(value) ? value : JSON.stringify(value);
+  if (typeof value !== "string") return JSON.stringify(value);
+  const first = firstLine(value);
+  const shown = first === value ? value : `${first} …`;
+  return /[\s="]/.test(shown) ? JSON.stringify(shown) : shown;
 }

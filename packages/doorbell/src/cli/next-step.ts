@@ -7,7 +7,7 @@ export function nextStep(job: ShownJob): string | null {
   const next = `attempt ${job.attempts + 1}`;
   switch (job.state) {
     case "queued":
-      if (job.workers === 0) return `${next}, by a worker that knows kind ${job.kind}: none runs; no attempt is lost`;
+      if (job.workers === 0) return `${next}, by a worker that knows its kind and serves its lane: none runs now`;
       return job.run_after.getTime() > Date.now() ? `${next}, not before ${instant(job.run_after)}` : `${next}, now`;
     case "claimed":
       if ((job.lease_until?.getTime() ?? 0) > Date.now()) return `attempt ${job.attempts} runs`;

@@ -5,7 +5,7 @@ import type { WorkerRow } from "../store/maintenance.ts";
 
 /** As commands show it, and as one element of their JSON. */
 export interface ShownJob extends Omit<JobRow, "payload"> {
-  /** Live processes that take jobs of its kind. 0: while it is queued it waits for one, and loses no attempt. */
+  /** Live processes that take jobs of its kind from its lane. 0: while it is queued it waits, and loses no attempt. */
   readonly workers: number;
 }
 
@@ -15,7 +15,9 @@ export function withoutPayload(job: JobRow): Omit<JobRow, "payload"> {
 }
 
 export function shownJob(job: JobRow, workers: readonly WorkerRow[]): ShownJob {
-  const able = workers.filter((worker) => worker.kinds.includes(job.kind) && !worker.draining);
+  const able = workers.filter(
+    ({ kinds, lanes, draining }) => kinds.includes(job.kind) && lanes.includes(job.lane) && !draining,
+  );
   return { ...withoutPayload(job), workers: able.length };
 }
 

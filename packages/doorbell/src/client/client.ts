@@ -106,7 +106,7 @@ export class Client {
   ): Promise<Receipt> {
     const row = await enqueueRow(job, payload, options, this);
     await this.ensureLanes([row.lane], options.tx);
-    const enqueued = await jobs.enqueue(options.tx ?? this.database, row);
+    const enqueued = await jobs.enqueue(options.tx ?? this.database, row, this.tenantSetting);
     return this.#receipts([row], [enqueued], options.tx)[0] as Receipt;
   }
 
@@ -121,7 +121,7 @@ export class Client {
       rows.map((row) => row.lane),
       options.tx,
     );
-    const enqueued = await jobs.enqueueMany(options.tx ?? this.database, rows);
+    const enqueued = await jobs.enqueueMany(options.tx ?? this.database, rows, this.tenantSetting);
     return this.#receipts(rows, enqueued, options.tx);
   }
 

@@ -18,7 +18,7 @@ changes them: \`set role doorbell_owner; update doorbell.settings set value = '6
 
 | name | default | meaning, and why this default |
 |---|---|---|
-| \`max_value_bytes\` | \`65536\` | The most that a payload, a result or the value of an effect may have, as compact JSON. Rows stay small, and what is large goes into the object store, where a replay finds it unchanged. |
+| \`max_value_bytes\` | \`65536\` | The most that a payload, a result or the value of an effect may have, as compact JSON. A process reads it when it starts. Rows stay small, and what is large goes into the object store, where a replay finds it unchanged. |
 | \`retention_days\` | \`30\` | How long a settled job stays, with its attempts, logs, effects and keys. A month's invoice run can still be explained when the next one is made. Unfinished jobs and dead letters never go by themselves. |
 `;
 

@@ -70,6 +70,7 @@ describe("a bad value", () => {
     ["DOORBELL_LEASE", "30", "duration"],
     ["DOORBELL_LEASE", "500ms", "shorter than 1s"],
     ["DOORBELL_LANES", "a,,b", "commas"],
+    ["DOORBELL_LANES", "default, Slow", "names the lane"],
     ["DOORBELL_QUEUE", "sqs://x", "postgres:, memory:"],
     ["DOORBELL_OBJECTS", "s3://x", "file: or memory:"],
     ["DOORBELL_LOG_LEVEL", "loud", "debug"],
@@ -86,6 +87,14 @@ describe("a bad value", () => {
   test("does not hide the next one", () => {
     const variables = { DOORBELL_ROLE: "both", DOORBELL_POLL: "x", DOORBELL_GRACE: "-1s" };
     expect(() => resolveSettings(variables)).toThrow(/DOORBELL_ROLE.*DOORBELL_GRACE.*DOORBELL_POLL/);
+  });
+
+  test.each(["DATABASE_URL", "DATABASE_DIRECT_URL"])("of %s is told before anything connects", (name) => {
+    const secret = "postgres://app:hunter2@db:port/app";
+    expect(() => resolveSettings({ [name]: secret })).toThrow(
+      new RegExp(`^${name} cannot be read as a connection URL`),
+    );
+    expect(() => resolveSettings({ [name]: secret })).not.toThrow(/hunter2/);
   });
 
   test.each(["DATABASE_URL", "DATABASE_DIRECT_URL", "DOORBELL_SMTP_URL"])("of %s is never shown", (name) => {

@@ -3,7 +3,7 @@
 import type { Role } from "../app.ts";
 import type { Environment, Settings } from "./settings.ts";
 import {
-  asList,
+  asLanes,
   asPort,
   asPostgresUrl,
   asSwitch,
@@ -143,7 +143,7 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     default: null,
     meaning: "The lanes that this worker serves.",
     reason: "Without it those of the application's handlers, so that no lane is forgotten.",
-    parse: asList,
+    parse: asLanes,
   },
   leaseMs: {
     env: "DOORBELL_LEASE",

@@ -1,5 +1,6 @@
 // How the text of a variable or an option becomes a value. Each parser throws option_invalid with the name of what was
 // set wrongly, and shows the text only where it cannot be a secret.
+import { laneForm } from "../core/definition.ts";
 import { type Duration, toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { databaseHost } from "../store/database.ts";
@@ -51,9 +52,15 @@ export const asSwitch: Parse<boolean> = (text, name) => {
   return word === "1" || word === "true";
 };
 
-export const asList: Parse<readonly string[]> = (text, name) => {
-  const items = text.split(",").map((item) => item.trim());
-  return items.includes("") ? refuse(name, `is ${shown(text)}; names are separated by single commas`) : items;
+export const asLanes: Parse<readonly string[]> = (text, name) => {
+  const lanes = text.split(",").map((item) => item.trim());
+  const none = lanes.find((lane) => !laneForm.test(lane));
+  return none === undefined
+    ? lanes
+    : refuse(
+        name,
+        `names the lane ${shown(none)}; lanes are made of a-z, 0-9, - and _, and separated by single commas`,
+      );
 };
 
 /** A URL of one of these schemes. It may hold a password, so it is never shown. */

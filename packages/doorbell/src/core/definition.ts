@@ -9,6 +9,9 @@ import { utf8Bytes } from "./text.ts";
 /** The lane of jobs whose definition names none. */
 export const defaultLane = "default";
 
+/** What a lane may be called: it becomes part of names in Postgres and in brokers. */
+export const laneForm: RegExp = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
 /** Five minutes: longer than any healthy round trip, shorter than a person's patience with a stuck job. */
 const defaultTimeout: Duration = "5m";
 
@@ -47,7 +50,7 @@ export function defineJob<Schema extends StandardSchemaV1 = StandardSchemaV1<unk
   if (typeof options.kind !== "string" || options.kind === "" || utf8Bytes(options.kind) > 200) {
     throw new DoorbellError("option_invalid", "a job's kind is text of 1 to 200 bytes");
   }
-  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(lane)) {
+  if (!laneForm.test(lane)) {
     throw new DoorbellError(
       "option_invalid",
       `lane "${lane}" of job kind ${options.kind} is not made of a-z, 0-9, - and _ (at most 63)`,

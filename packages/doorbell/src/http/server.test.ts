@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { signal } from "../../test/support.ts";
@@ -51,4 +52,41 @@ test("a port that is taken is told by number, with what to do", async () => {
     new RegExp(`port ${first.port}: .*EADDRINUSE.*DOORBELL_PORT`),
   );
   await first.close(0);
+});
+
+/** Sends this text, and resolves with all that comes back before the connection ends. */
+async function speak(port: number, text: string): Promise<string> {
+  const socket = connect(port, host);
+  socket.write(text);
+  let answer = "";
+  for await (const chunk of socket) answer += chunk;
+  return answer;
+}
+
+test("who sends too much in the head of a request is refused, before any handler is asked", async () => {
+  let asked = 0;
+  const server = await listen(
+    {
+      fetch: () => {
+        asked += 1;
+        return new Response();
+      },
+    },
+    host,
+    0,
+  );
+  const answer = await speak(server.port, `GET / HTTP/1.1\r\nhost: x\r\ncookie: ${"x".repeat(20_000)}\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+  expect(asked).toBe(0);
+  await server.close(0);
+});
+
+test("who does not come to the end of the head is cut off", async () => {
+  const server = await listen({ fetch: () => new Response() }, host, 0, {
+    headersTimeout: 100,
+    requestTimeout: 200,
+    connectionsCheckingInterval: 50,
+  });
+  expect(await speak(server.port, "GET / HTTP/1.1\r\nhost: x\r\n")).toMatch(/^HTTP\/1\.1 408 /);
+  await server.close(0);
 });

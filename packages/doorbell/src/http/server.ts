@@ -26,8 +26,13 @@ const bounds: ServerOptions = {
 const idleLookMs = 50;
 
 /** Resolves when it listens. Port 0: a free one. Rejects with what to do when it cannot. */
-export async function listen(handler: FetchHandler, host: string, port: number): Promise<HttpServer> {
-  const server = createAdaptorServer({ fetch: handler.fetch, serverOptions: bounds }) as Server;
+export async function listen(
+  handler: FetchHandler,
+  host: string,
+  port: number,
+  options: ServerOptions = bounds,
+): Promise<HttpServer> {
+  const server = createAdaptorServer({ fetch: handler.fetch, serverOptions: options }) as Server;
   server.listen(port, host);
   try {
     await once(server, "listening");

@@ -81,7 +81,7 @@ export interface TenantTable {
   readonly enabled: boolean;
   /** It binds the table's owner too. */
   readonly forced: boolean;
-  /** Names of the permissive policies for all commands whose both conditions look at the clamp; others with a "?". */
+  /** Each as `create policy` has it, conditions as Postgres writes them, in order of their names. */
   readonly policies: readonly string[];
 }
 
@@ -89,11 +89,12 @@ export interface TenantTable {
 export function inspectTenantTables(tx: Tx): Promise<readonly TenantTable[]> {
   return tx.query<TenantTable>(`
     select c.relname::text as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
-           array(select p.polname || case when p.polpermissive and p.polcmd = '*'
-                                           and pg_get_expr(p.polqual, p.polrelid) like '%doorbell.tenant_id%'
-                                           and pg_get_expr(p.polwithcheck, p.polrelid) like '%doorbell.tenant_id%'
-                                          then '' else '?' end
-                   from pg_policy p where p.polrelid = c.oid order by 1) as policies
+           array(select format('%s%s%s%s using (%s) with check (%s)', p.polname,
+                               case when p.polpermissive then '' else ' as restrictive' end,
+                               case p.polcmd when '*' then '' else format(' for %s', p.polcmd) end,
+                               case p.polroles when '{0}' then '' else format(' to %s', p.polroles::regrole[]) end,
+                               pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
+                   from pg_policy p where p.polrelid = c.oid order by p.polname) as policies
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'doorbell' and c.relkind in ('r', 'p')
        and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)

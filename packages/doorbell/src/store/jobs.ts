@@ -1,5 +1,6 @@
 // Statements about jobs: enqueue, and what one tenant's people ask and do. Scalars only as parameters, a list as one JSON
 // text, so that the same statements run on any client.
+import { DoorbellError } from "../core/errors.ts";
 import type { Tx } from "./database.ts";
 
 /** A job on its way in; `payload` is JSON text. */
@@ -28,19 +29,26 @@ export interface Enqueued {
   readonly xid: string;
 }
 
+// The functions raise for a clamp on another tenant and for a lane that is not there, and an error would cost the caller
+// the transaction. So those two are looked at first, and no row comes back where they stand in the way.
 const enqueueSql = `
-select job_id as id, created, pg_current_xact_id()::text as xid
-  from doorbell.enqueue($1, $2, ($3::text)::jsonb, id => ($4::text)::uuid, key => $5,
+select e.job_id as id, e.created, pg_current_xact_id()::text as xid
+  from (select $1::text as tenant
+         where $1 = coalesce(nullif(current_setting('doorbell.tenant_id', true), ''), $1)
+           and $1 = coalesce(nullif(current_setting($16, true), ''), $1)
+           and exists (select from doorbell.lanes l where l.lane = $8) offset 0) admitted
+ cross join lateral doorbell.enqueue(admitted.tenant, $2, ($3::text)::jsonb, id => ($4::text)::uuid, key => $5,
          run_after => coalesce(($6::text)::timestamptz, now() + ($7::text)::float8 * interval '1 ms'), lane => $8,
          priority => ($9::text)::int, max_attempts => ($10::text)::int, object_key => $11, object_sha256 => $12,
-         object_size => ($13::text)::bigint, limit_key => $14, traceparent => $15)`;
+         object_size => ($13::text)::bigint, limit_key => $14, traceparent => $15) e`;
 
 const at = (row: EnqueueRow): string | null => (row.runAfter !== null && "at" in row.runAfter ? row.runAfter.at : null);
 const delay = (row: EnqueueRow): number | null =>
   row.runAfter !== null && "delayMs" in row.runAfter ? row.runAfter.delayMs : null;
 const text = (value: number | null): string | null => (value === null ? null : String(value));
 
-export async function enqueue(tx: Tx, row: EnqueueRow): Promise<Enqueued> {
+/** `tenantSetting`: the application's own, which may be clamped as well. Throws tenant_mismatch, lane_unknown. */
+export async function enqueue(tx: Tx, row: EnqueueRow, tenantSetting: string | null): Promise<Enqueued> {
   const [answer] = await tx.query<Enqueued>(enqueueSql, [
     row.tenant,
     row.kind,
@@ -57,24 +65,64 @@ export async function enqueue(tx: Tx, row: EnqueueRow): Promise<Enqueued> {
     text(row.objectSize),
     row.limitKey,
     row.traceparent,
+    tenantSetting ?? clampSetting,
   ]);
-  return answer as Enqueued;
+  return answer ?? (await refuse(tx, [row], tenantSetting));
 }
 
 const enqueueManySql = `
 select json_agg(e.job_id order by e.n)::text as ids, json_agg(e.created order by e.n)::text as created,
        pg_current_xact_id()::text as xid
-  from doorbell.enqueue_many(($1::text)::json) e`;
+  from (select $1::text as jobs
+         where not exists (
+                 select from json_array_elements_text(($2::text)::json) t(tenant)
+                  where t.tenant <> coalesce(nullif(current_setting('doorbell.tenant_id', true), ''), t.tenant)
+                     or t.tenant <> coalesce(nullif(current_setting($3, true), ''), t.tenant))
+           and not exists (
+                 select from json_array_elements_text(($4::text)::json) l(lane)
+                  where l.lane not in (select k.lane from doorbell.lanes k)) offset 0) admitted
+ cross join lateral doorbell.enqueue_many(admitted.jobs::json) e`;
 
-/** Answers in the order of the rows. At least one row. */
-export async function enqueueMany(tx: Tx, rows: readonly EnqueueRow[]): Promise<readonly Enqueued[]> {
-  const [answer] = await tx.query<{ readonly ids: string; readonly created: string; readonly xid: string }>(
+/** Answers in the order of the rows. At least one row. Throws as enqueue does. */
+export async function enqueueMany(
+  tx: Tx,
+  rows: readonly EnqueueRow[],
+  tenantSetting: string | null,
+): Promise<readonly Enqueued[]> {
+  const [answer] = await tx.query<{ readonly ids: string | null; readonly created: string; readonly xid: string }>(
     enqueueManySql,
-    [`[${rows.map(newJobJson).join(",")}]`],
+    [
+      `[${rows.map(newJobJson).join(",")}]`,
+      distinctJson(rows.map((row) => row.tenant)),
+      tenantSetting ?? clampSetting,
+      distinctJson(rows.map((row) => row.lane)),
+    ],
   );
-  const { ids, created, xid } = answer as { readonly ids: string; readonly created: string; readonly xid: string };
+  const { ids, created, xid } = answer ?? { ids: null, created: "[]", xid: "" };
+  if (ids === null) return await refuse(tx, rows, tenantSetting);
   const isCreated = JSON.parse(created) as readonly boolean[];
   return (JSON.parse(ids) as readonly string[]).map((id, index) => ({ id, created: isCreated[index] === true, xid }));
+}
+
+const clampSetting = "doorbell.tenant_id";
+const distinctJson = (values: readonly string[]): string => JSON.stringify([...new Set(values)]);
+
+/** Says what stood in the way of these rows. */
+async function refuse(tx: Tx, rows: readonly EnqueueRow[], tenantSetting: string | null): Promise<never> {
+  for (const setting of new Set([clampSetting, tenantSetting ?? clampSetting])) {
+    const [answer] = await tx.query<{ clamp: string | null }>("select current_setting($1, true) as clamp", [setting]);
+    const clamp = answer?.clamp ?? "";
+    const other = clamp === "" ? undefined : rows.find((row) => row.tenant !== clamp);
+    if (other === undefined) continue;
+    throw new DoorbellError(
+      "tenant_mismatch",
+      `a job of kind ${other.kind} for tenant "${other.tenant}" was not enqueued: the transaction is clamped to another tenant (${setting})`,
+    );
+  }
+  throw new DoorbellError(
+    "lane_unknown",
+    `there is no lane ${[...new Set(rows.map((row) => `"${row.lane}"`))].join(" or ")}; workers make the lanes that they serve, or call doorbell.add_lane`,
+  );
 }
 
 /** An element of enqueue_many. The payload is JSON already, and goes in as it is. */
@@ -189,7 +237,7 @@ export function newestByObject(
 ): Promise<readonly JobRow[]> {
   return tx.query<JobRow>(
     `select distinct on (kind) * from doorbell.all_jobs
-      where tenant_id = $1 and object_key = $2 and ($3::text is null or kind = $3) order by kind, id desc`,
+      where tenant_id = $1 and object_key = $2 and ($3::text is null or kind = $3) order by kind, created_at desc, id desc`,
     [tenant, objectKey, kind],
   );
 }
