@@ -1,5 +1,4 @@
 // A PgBouncer in transaction mode before a test server. It ends with this process, however that ends.
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,23 +6,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { tether } from "../../src/embedded/lifeline.ts";
 import { chooseServerUser, giveToServer } from "../../src/embedded/os-user.ts";
+import { haveProgram } from "./debian.ts";
 
-/** Whether Debian's package is there, after an attempt to install it where root can. */
-export function havePgBouncer(): boolean {
-  const isThere = (): boolean => spawnSync("pgbouncer", ["--version"], { stdio: "ignore" }).status === 0;
-  if (isThere()) return true;
-  if (process.getuid?.() !== 0) return false;
-  console.error("installing pgbouncer …");
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-  const install = (): boolean =>
-    spawnSync("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "pgbouncer"], { env, stdio: "ignore" })
-      .status === 0;
-  if (!install()) {
-    spawnSync("apt-get", ["update", "-qq"], { env, stdio: "ignore" });
-    install();
-  }
-  return isThere();
-}
+export const havePgBouncer = (): boolean => haveProgram("pgbouncer", "pgbouncer");
 
 /** `poolSize` connections per database and login. Resolves with a URL like the server's, and how to stop it. */
 export async function startPgBouncer(
