@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { DoorbellError } from "../core/errors.ts";
-import { type Bucket, contentKey, OBJECT_MAX_BYTES, type StoredObject } from "../objects/bucket.ts";
+import { type Bucket, contentKey, objectMaxBytes, type StoredObject } from "../objects/bucket.ts";
 import { jsonOption, tenantOption, wholeNumber } from "./arguments.ts";
 import { withClient } from "./client.ts";
 import { note, print, printJson, printList } from "./output.ts";
@@ -53,8 +53,8 @@ function putCommand(): Command {
 }
 
 function readObject(file: string): Uint8Array {
-  if (statSync(file).size > OBJECT_MAX_BYTES) {
-    throw new DoorbellError("object_too_large", `file ${file} is larger than ${OBJECT_MAX_BYTES} bytes`);
+  if (statSync(file).size > objectMaxBytes) {
+    throw new DoorbellError("object_too_large", `file ${file} is larger than ${objectMaxBytes} bytes`);
   }
   return readFileSync(file);
 }

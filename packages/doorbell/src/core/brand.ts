@@ -1,8 +1,5 @@
-/**
- * Brands: a mark on a value that survives two copies of this package in one process, where `instanceof` does not.
- * Owns the naming of the marks. Must never throw, whatever value it is asked about.
- */
-
+// Brands: a mark on a value that survives two copies of this package in one process, where `instanceof` does not.
+// Owns the naming of the marks. Must never throw, whatever value it is asked about.
 /** Puts the brand on an object, or on a prototype so that every instance carries it. The mark is not enumerable. */
 export function putBrand(target: object, name: string): void {
   Object.defineProperty(target, Symbol.for(`doorbell.${name}`), { value: true });

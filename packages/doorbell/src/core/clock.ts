@@ -1,8 +1,5 @@
-/**
- * Time as the runtime sees it: an instant for people, a monotonic reading for durations, and timers.
- * Whether a job is due and whether a lease has expired is never judged here, but on the database's clock.
- */
-
+// Time as the runtime sees it: an instant for people, a monotonic reading for durations, and timers.
+// Whether a job is due and whether a lease has expired is never judged here, but on the database's clock.
 export interface Clock {
   /** The wall clock: may jump. For what people read. */
   now(): Date;
@@ -13,7 +10,7 @@ export interface Clock {
 }
 
 /** The longest delay setTimeout takes: above it, it fires at once. */
-const TIMEOUT_MAX_MS = 2 ** 31 - 1;
+const timeoutMaxMs = 2 ** 31 - 1;
 
 /** The clock of the process. */
 export const systemClock: Clock = {
@@ -24,8 +21,7 @@ export const systemClock: Clock = {
     let timer: NodeJS.Timeout;
     const arm = (): void => {
       const leftMs = dueAtMs - performance.now();
-      timer =
-        leftMs > TIMEOUT_MAX_MS ? setTimeout(arm, TIMEOUT_MAX_MS) : setTimeout(fn, Math.max(0, Math.ceil(leftMs)));
+      timer = leftMs > timeoutMaxMs ? setTimeout(arm, timeoutMaxMs) : setTimeout(fn, Math.max(0, Math.ceil(leftMs)));
     };
     arm();
     return () => clearTimeout(timer);

@@ -1,9 +1,6 @@
-/**
- * Operating errors: what a caller of Doorbell can meet and act upon, each with one code from a closed union.
- * Owns the codes and the one table that says what a code means for a retry, an HTTP answer and an exit code.
- * Handler failures are not here (outcome.ts): they are the application's, not ours.
- */
-
+// Operating errors: what a caller of Doorbell can meet and act upon, each with one code from a closed union.
+// Owns the codes and the one table that says what a code means for a retry, an HTTP answer and an exit code.
+// Handler failures are not here (outcome.ts): they are the application's, not ours.
 import { hasBrand, putBrand } from "./brand.ts";
 
 /** The closed set of codes. Programs act upon the code, never upon the message. */
@@ -47,49 +44,49 @@ export interface ErrorTraits {
   readonly exitCode: number;
 }
 
-const FAILED = 1;
-const USAGE = 2;
-const REFUSED = 78;
+const exitFailed = 1;
+const exitUsage = 2;
+const exitRefused = 78;
 
 /** From code to traits, for every code. */
 export const errorTable: Readonly<Record<ErrorCode, ErrorTraits>> = {
-  payload_invalid: { retryable: false, httpStatus: 422, exitCode: USAGE },
-  payload_too_large: { retryable: false, httpStatus: 413, exitCode: USAGE },
-  value_not_storable: { retryable: false, httpStatus: 422, exitCode: USAGE },
-  tenant_invalid: { retryable: false, httpStatus: 422, exitCode: USAGE },
-  key_invalid: { retryable: false, httpStatus: 422, exitCode: USAGE },
-  option_invalid: { retryable: false, httpStatus: 422, exitCode: USAGE },
-  tenant_mismatch: { retryable: false, httpStatus: 403, exitCode: FAILED },
-  lane_unknown: { retryable: false, httpStatus: 422, exitCode: USAGE },
-  job_not_found: { retryable: false, httpStatus: 404, exitCode: FAILED },
-  job_final: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  job_not_final: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  ledger_gone: { retryable: false, httpStatus: 410, exitCode: FAILED },
-  object_missing: { retryable: false, httpStatus: 404, exitCode: FAILED },
-  object_mismatch: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  object_conflict: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  object_too_large: { retryable: false, httpStatus: 413, exitCode: USAGE },
-  objects_unavailable: { retryable: true, httpStatus: 503, exitCode: FAILED },
-  lease_lost: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  effect_conflict: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  effect_in_doubt: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  transaction_rolled_back: { retryable: false, httpStatus: 409, exitCode: FAILED },
-  commit_unknown: { retryable: true, httpStatus: 503, exitCode: FAILED },
-  serialization_failure: { retryable: true, httpStatus: 409, exitCode: FAILED },
-  database_unavailable: { retryable: true, httpStatus: 503, exitCode: FAILED },
-  schema_version: { retryable: false, httpStatus: 503, exitCode: REFUSED },
-  boot_refused: { retryable: false, httpStatus: 503, exitCode: REFUSED },
-  queue_unavailable: { retryable: true, httpStatus: 503, exitCode: FAILED },
-  peer_missing: { retryable: false, httpStatus: 500, exitCode: REFUSED },
-  closed: { retryable: false, httpStatus: 503, exitCode: FAILED },
+  payload_invalid: { retryable: false, httpStatus: 422, exitCode: exitUsage },
+  payload_too_large: { retryable: false, httpStatus: 413, exitCode: exitUsage },
+  value_not_storable: { retryable: false, httpStatus: 422, exitCode: exitUsage },
+  tenant_invalid: { retryable: false, httpStatus: 422, exitCode: exitUsage },
+  key_invalid: { retryable: false, httpStatus: 422, exitCode: exitUsage },
+  option_invalid: { retryable: false, httpStatus: 422, exitCode: exitUsage },
+  tenant_mismatch: { retryable: false, httpStatus: 403, exitCode: exitFailed },
+  lane_unknown: { retryable: false, httpStatus: 422, exitCode: exitUsage },
+  job_not_found: { retryable: false, httpStatus: 404, exitCode: exitFailed },
+  job_final: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  job_not_final: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  ledger_gone: { retryable: false, httpStatus: 410, exitCode: exitFailed },
+  object_missing: { retryable: false, httpStatus: 404, exitCode: exitFailed },
+  object_mismatch: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  object_conflict: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  object_too_large: { retryable: false, httpStatus: 413, exitCode: exitUsage },
+  objects_unavailable: { retryable: true, httpStatus: 503, exitCode: exitFailed },
+  lease_lost: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  effect_conflict: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  effect_in_doubt: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  transaction_rolled_back: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  commit_unknown: { retryable: true, httpStatus: 503, exitCode: exitFailed },
+  serialization_failure: { retryable: true, httpStatus: 409, exitCode: exitFailed },
+  database_unavailable: { retryable: true, httpStatus: 503, exitCode: exitFailed },
+  schema_version: { retryable: false, httpStatus: 503, exitCode: exitRefused },
+  boot_refused: { retryable: false, httpStatus: 503, exitCode: exitRefused },
+  queue_unavailable: { retryable: true, httpStatus: 503, exitCode: exitFailed },
+  peer_missing: { retryable: false, httpStatus: 500, exitCode: exitRefused },
+  closed: { retryable: false, httpStatus: 503, exitCode: exitFailed },
 };
 
-const BRAND = "error";
+const errorBrand = "error";
 
 /** An operating error. The message states facts with ids, in lower case; the cause, where there is one, is kept. */
 export class DoorbellError extends Error {
   static {
-    putBrand(DoorbellError.prototype, BRAND);
+    putBrand(DoorbellError.prototype, errorBrand);
     DoorbellError.prototype.name = "DoorbellError";
   }
 
@@ -102,7 +99,7 @@ export class DoorbellError extends Error {
 
   /** True for an error of any copy of this package; with a code, only for that code. Never throws. */
   static isInstance(value: unknown, code?: ErrorCode): value is DoorbellError {
-    return hasBrand(value, BRAND) && (code === undefined || (value as DoorbellError).code === code);
+    return hasBrand(value, errorBrand) && (code === undefined || (value as DoorbellError).code === code);
   }
 
   get traits(): ErrorTraits {

@@ -1,8 +1,5 @@
-/**
- * From whatever was thrown to a record of it. Recording a failure cannot fail: every function here is total, its work
- * and its result are bounded, and the text can be stored and has lost the secrets that can be recognised.
- */
-
+// From whatever was thrown to a record of it. Recording a failure cannot fail: every function here is total, its work
+// and its result are bounded, and the text can be stored and has lost the secrets that can be recognised.
 import { sha256Hex } from "./hash.ts";
 import { safeText } from "./scrub.ts";
 import { cutRoughly, cutToBytes } from "./text.ts";
@@ -17,11 +14,11 @@ export interface Failure {
   readonly stack?: string;
 }
 
-const NAME_MAX_BYTES = 100;
-const MESSAGE_MAX_BYTES = 4_096;
-const STACK_MAX_BYTES = 11_000;
-const FAILURE_MAX_BYTES = 16_384;
-const CAUSES_MAX = 5;
+const nameMaxBytes = 100;
+const messageMaxBytes = 4_096;
+const stackMaxBytes = 11_000;
+const failureMaxBytes = 16_384;
+const causesMax = 5;
 
 /** Describes anything that can be thrown or rejected with. Never throws. */
 export function describeFailure(thrown: unknown): Failure {
@@ -36,7 +33,7 @@ export function describeFailure(thrown: unknown): Failure {
 export function failureText(failure: Failure): string {
   const code = failure.code === undefined ? "" : ` [${failure.code}]`;
   const stack = failure.stack === undefined ? "" : `\n${failure.stack}`;
-  return cutToBytes(`${failure.name}${code}: ${failure.message}${stack}`, FAILURE_MAX_BYTES);
+  return cutToBytes(`${failure.name}${code}: ${failure.message}${stack}`, failureMaxBytes);
 }
 
 /**
@@ -59,7 +56,7 @@ function describeObject(thrown: object): Failure {
   const stack = framesOf(thrown);
   return {
     name: nameOf(thrown),
-    ...(typeof code === "string" || typeof code === "number" ? { code: safeText(String(code), NAME_MAX_BYTES) } : {}),
+    ...(typeof code === "string" || typeof code === "number" ? { code: safeText(String(code), nameMaxBytes) } : {}),
     message: messageWithCauses(thrown),
     ...(stack === null ? {} : { stack }),
   };
@@ -69,7 +66,7 @@ function messageWithCauses(thrown: object): string {
   const seen = new Set<object>([thrown]);
   let text = messageOf(thrown) ?? `${nameOf(thrown)} was thrown without a message`;
   let next = causeOf(thrown);
-  for (let depth = 0; depth < CAUSES_MAX && next !== undefined && next !== null; depth += 1) {
+  for (let depth = 0; depth < causesMax && next !== undefined && next !== null; depth += 1) {
     if (!isReadable(next)) {
       text += `; caused by ${describePrimitive(next)}`;
       break;
@@ -81,7 +78,7 @@ function messageWithCauses(thrown: object): string {
     if (!text.includes(message)) text += `; caused by ${nameOf(next)}: ${message}`;
     next = causeOf(next);
   }
-  return safeText(text, MESSAGE_MAX_BYTES);
+  return safeText(text, messageMaxBytes);
 }
 
 /** The cause of an error, or the first of the errors it gathers (AggregateError, as a failed connect throws it). */
@@ -96,15 +93,15 @@ function causeOf(thrown: object): unknown {
 function messageOf(thrown: object): string | null {
   const message = read(thrown, "message");
   if (typeof message !== "string" || message.trim() === "") return null;
-  return cutRoughly(message, 2 * MESSAGE_MAX_BYTES);
+  return cutRoughly(message, 2 * messageMaxBytes);
 }
 
 function nameOf(thrown: object): string {
   const own = read(thrown, "name");
-  if (typeof own === "string" && own !== "") return safeText(own, NAME_MAX_BYTES);
+  if (typeof own === "string" && own !== "") return safeText(own, nameMaxBytes);
   const made = read(thrown, "constructor");
   const name = isReadable(made) ? read(made, "name") : undefined;
-  return typeof name === "string" && name !== "" ? safeText(name, NAME_MAX_BYTES) : typeOf(thrown);
+  return typeof name === "string" && name !== "" ? safeText(name, nameMaxBytes) : typeOf(thrown);
 }
 
 /** The frames of the stack without the message above them, which may be enormous; all of it where no frame is found. */
@@ -113,13 +110,13 @@ function framesOf(thrown: object): string | null {
   if (typeof stack !== "string" || stack === "") return null;
   const firstFrame = stack.indexOf("\n    at ");
   const frames = firstFrame === -1 ? stack : stack.slice(firstFrame + 1);
-  return safeText(frames, STACK_MAX_BYTES);
+  return safeText(frames, stackMaxBytes);
 }
 
 function describePrimitive(thrown: unknown): string {
   if (thrown === undefined || thrown === null) return `${thrown} was thrown`;
-  if (typeof thrown !== "string") return safeText(`${typeof thrown} ${String(thrown)} was thrown`, MESSAGE_MAX_BYTES);
-  return thrown.trim() === "" ? "an empty string was thrown" : safeText(thrown, MESSAGE_MAX_BYTES);
+  if (typeof thrown !== "string") return safeText(`${typeof thrown} ${String(thrown)} was thrown`, messageMaxBytes);
+  return thrown.trim() === "" ? "an empty string was thrown" : safeText(thrown, messageMaxBytes);
 }
 
 function typeOf(value: unknown): string {

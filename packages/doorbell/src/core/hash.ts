@@ -1,8 +1,5 @@
-/**
- * Hashes that are compared across processes and releases: of bytes, and of values.
- * Owns the canonical form of a value (members sorted, no white space); changing it would make every stored hash foreign.
- */
-
+// Hashes that are compared across processes and releases: of bytes, and of values.
+// Owns the canonical form of a value (members sorted, no white space); changing it would make every stored hash foreign.
 import { createHash } from "node:crypto";
 import { configure } from "safe-stable-stringify";
 import { DoorbellError } from "./errors.ts";

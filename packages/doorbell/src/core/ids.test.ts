@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createIdSource, isUuid, newId } from "./ids.ts";
 
-test("an id is a UUID of version 7 with the variant of RFC 9562 and the time in front", () => {
+test("an id is a uuid of version 7 with the variant of RFC 9562 and the time in front", () => {
   const id = createIdSource(() => 0x0123_4567_89ab)();
   expect(id).toMatch(/^01234567-89ab-7000-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(isUuid(id)).toBe(true);
@@ -35,7 +35,7 @@ test("two sources at the same instant do not make the same id", () => {
 });
 
 test.each([undefined, null, 7, "", "x", "0123456789ab7000800000000000000", "{01234567-89ab-7000-8000-000000000000}"])(
-  "%j is no UUID",
+  "%j is no uuid",
   (value) => {
     expect(isUuid(value)).toBe(false);
   },

@@ -1,12 +1,9 @@
-/**
- * The one validator for values on their way to Postgres: payloads, results, effect values, log fields.
- * A value either comes back exactly as it went in, or is refused here with its path and a reason; nothing is coerced.
- * It writes the text itself, in one walk, so that what was judged is what is stored: a getter is read once.
- *
- * Exactly means: equal by value. Members may come back in another order (jsonb sorts them), and -0 as 0 (=== cannot
- * tell them apart, and jsonb has only one zero).
- */
-
+// The one validator for values on their way to Postgres: payloads, results, effect values, log fields.
+// A value either comes back exactly as it went in, or is refused here with its path and a reason; nothing is coerced.
+// It writes the text itself, in one walk, so that what was judged is what is stored: a getter is read once.
+//
+// Exactly means: equal by value. Members may come back in another order (jsonb sorts them), and -0 as 0 (=== cannot
+// tell them apart, and jsonb has only one zero).
 import { DoorbellError, type ErrorCode } from "./errors.ts";
 import { cutToBytes, replaceUnstorable, unstorablePart, utf8Bytes } from "./text.ts";
 
@@ -22,7 +19,7 @@ export interface StorableJson {
   readonly bytes: number;
 }
 
-const DEPTH_MAX = 64;
+const depthMax = 64;
 
 /**
  * Throws value_not_storable (with the path, as in `payload.items[3].when`) for what JSON or jsonb would change or refuse,
@@ -88,7 +85,7 @@ function writeNumber(walk: Walk, value: number): void {
 
 function writeObject(walk: Walk, value: object): void {
   if (walk.open.includes(value)) throw refusal(walk, "is circular");
-  if (walk.open.length >= DEPTH_MAX) throw refusal(walk, `is nested deeper than ${DEPTH_MAX} levels`);
+  if (walk.open.length >= depthMax) throw refusal(walk, `is nested deeper than ${depthMax} levels`);
   walk.open.push(value);
   if (Array.isArray(value)) writeArray(walk, value);
   else writeMembers(walk, value);

@@ -1,19 +1,16 @@
-/**
- * What a handler can say about its own attempt: values it returns (snooze, cancel) and errors it throws.
- * Any other return value is the result, any other thrown value means "retry by policy".
- * All four are recognised by brand, so that a handler and a worker may come from two copies of this package.
- */
-
+// What a handler can say about its own attempt: values it returns (snooze, cancel) and errors it throws.
+// Any other return value is the result, any other thrown value means "retry by policy".
+// All four are recognised by brand, so that a handler and a worker may come from two copies of this package.
 import { hasBrand, putBrand } from "./brand.ts";
 import { type Duration, toMs } from "./duration.ts";
 import { cutToBytes, replaceUnstorable } from "./text.ts";
 
-const SNOOZE = "snooze";
-const CANCEL = "cancel";
-const PERMANENT = "permanent-error";
-const RETRY_AFTER = "retry-after-error";
+const snoozeBrand = "snooze";
+const cancelBrand = "cancel";
+const permanent = "permanent-error";
+const retryAfter = "retry-after-error";
 
-const REASON_MAX_BYTES = 2_000;
+const reasonMaxBytes = 2_000;
 
 /** Run this job again later, without charging the attempt. */
 export interface Snooze {
@@ -29,21 +26,21 @@ export interface Cancel {
 
 /** To be returned from a handler. Throws option_invalid for a delay that is no duration. */
 export function snooze(delay: Duration): Snooze {
-  return branded(SNOOZE, { outcome: "snooze", delayMs: toMs(delay, "snooze delay") });
+  return branded(snoozeBrand, { outcome: "snooze", delayMs: toMs(delay, "snooze delay") });
 }
 
 /** To be returned from a handler. The reason is kept in the history: cut at 2,000 bytes. */
 export function cancel(reason: string): Cancel {
-  const text = cutToBytes(replaceUnstorable(String(reason)), REASON_MAX_BYTES);
-  return branded(CANCEL, { outcome: "cancel", reason: text === "" ? "no reason given" : text });
+  const text = cutToBytes(replaceUnstorable(String(reason)), reasonMaxBytes);
+  return branded(cancelBrand, { outcome: "cancel", reason: text === "" ? "no reason given" : text });
 }
 
 export function isSnooze(value: unknown): value is Snooze {
-  return hasBrand(value, SNOOZE);
+  return hasBrand(value, snoozeBrand);
 }
 
 export function isCancel(value: unknown): value is Cancel {
-  return hasBrand(value, CANCEL);
+  return hasBrand(value, cancelBrand);
 }
 
 function branded<T extends object>(brand: string, value: T): Readonly<T> {
@@ -54,7 +51,7 @@ function branded<T extends object>(brand: string, value: T): Readonly<T> {
 /** Thrown by a handler when no retry can help: the job becomes a dead letter at once, with this code and message. */
 export class PermanentError extends Error {
   static {
-    putBrand(PermanentError.prototype, PERMANENT);
+    putBrand(PermanentError.prototype, permanent);
     PermanentError.prototype.name = "PermanentError";
   }
 
@@ -67,14 +64,14 @@ export class PermanentError extends Error {
   }
 
   static isInstance(value: unknown): value is PermanentError {
-    return hasBrand(value, PERMANENT);
+    return hasBrand(value, permanent);
   }
 }
 
 /** Thrown by a handler that knows when to try again. The attempt counts; the delay replaces the policy's backoff. */
 export class RetryAfterError extends Error {
   static {
-    putBrand(RetryAfterError.prototype, RETRY_AFTER);
+    putBrand(RetryAfterError.prototype, retryAfter);
     RetryAfterError.prototype.name = "RetryAfterError";
   }
 
@@ -86,6 +83,6 @@ export class RetryAfterError extends Error {
   }
 
   static isInstance(value: unknown): value is RetryAfterError {
-    return hasBrand(value, RETRY_AFTER);
+    return hasBrand(value, retryAfter);
   }
 }

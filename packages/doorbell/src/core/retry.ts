@@ -1,9 +1,6 @@
-/**
- * When a failed attempt is tried again, and how often.
- * Owns the backoff functions and the default policy. The arithmetic is total: every attempt number, every random source
- * and every policy of the application gives a finite delay. Randomness is passed in, never taken.
- */
-
+// When a failed attempt is tried again, and how often.
+// Owns the backoff functions and the default policy. The arithmetic is total: every attempt number, every random source
+// and every policy of the application gives a finite delay. Randomness is passed in, never taken.
 import { type Duration, toMs } from "./duration.ts";
 import { DoorbellError } from "./errors.ts";
 
@@ -54,13 +51,13 @@ export const defaultRetryPolicy: RetryPolicy = {
   backoff: exponential({ base: "2s", max: "10m", jitter: 0.2 }),
 };
 
-const ATTEMPTS_MAX = 1_000;
+const attemptsMax = 1_000;
 
 /** The policy with the defaults filled in. Throws option_invalid unless maxAttempts is a whole number in [1, 1000]. */
 export function resolveRetryPolicy(policy: Partial<RetryPolicy> = {}): RetryPolicy {
   const maxAttempts = policy.maxAttempts ?? defaultRetryPolicy.maxAttempts;
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > ATTEMPTS_MAX) {
-    throw new DoorbellError("option_invalid", `maxAttempts is not a whole number from 1 to ${ATTEMPTS_MAX}`);
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > attemptsMax) {
+    throw new DoorbellError("option_invalid", `maxAttempts is not a whole number from 1 to ${attemptsMax}`);
   }
   const chosen = policy.backoff ?? defaultRetryPolicy.backoff;
   if (typeof chosen !== "function") throw new DoorbellError("option_invalid", "backoff is not a function");

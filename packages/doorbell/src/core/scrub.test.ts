@@ -2,33 +2,33 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isSecretName, scrubSecrets } from "./scrub.ts";
 
-const CANARY = "kA9x7Qz";
+const canary = "kA9x7Qz";
 
 test.each([
-  `Authorization: Bearer ${CANARY}`,
-  `authorization: Basic ${CANARY}==`,
-  `{"headers":{"Authorization":"Bearer ${CANARY}","accept":"*/*"}}`,
-  `headers: { Authorization: 'Bearer ${CANARY}' }`,
-  `proxy-authorization=Digest user="${CANARY}"`.replace(/"/g, ""),
-  `Cookie: sid=${CANARY}; theme=dark`,
-  `got 401 with bearer ${CANARY}`,
-  `https://hooks.example.com/x?token=${CANARY}&y=1`,
-  `https://hooks.example.com/x?y=1&api_key=${CANARY}`,
-  `https://hooks.example.com/x?apiKey=${CANARY}#frag`,
-  `postgres://app:${CANARY}@db.internal:5432/app`,
-  `postgres://app:p@ss${CANARY}@db.internal:5432/app`,
-  `password=${CANARY}`,
-  `PGPASSWORD=${CANARY} psql`,
-  `"client_secret": "${CANARY} with spaces"`,
-  `secret: '${CANARY}'`,
-  `aws_secret_access_key = ${CANARY}`,
-  `x-api-key: ${CANARY}`,
-  `whsec_${CANARY}`,
-  `jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${CANARY}`,
-  `-----BEGIN RSA PRIVATE KEY-----\n${CANARY}\n-----END RSA PRIVATE KEY-----`,
-  `-----BEGIN PRIVATE KEY-----\n${CANARY}`,
+  `Authorization: Bearer ${canary}`,
+  `authorization: Basic ${canary}==`,
+  `{"headers":{"Authorization":"Bearer ${canary}","accept":"*/*"}}`,
+  `headers: { Authorization: 'Bearer ${canary}' }`,
+  `proxy-authorization=Digest user="${canary}"`.replace(/"/g, ""),
+  `Cookie: sid=${canary}; theme=dark`,
+  `got 401 with bearer ${canary}`,
+  `https://hooks.example.com/x?token=${canary}&y=1`,
+  `https://hooks.example.com/x?y=1&api_key=${canary}`,
+  `https://hooks.example.com/x?apiKey=${canary}#frag`,
+  `postgres://app:${canary}@db.internal:5432/app`,
+  `postgres://app:p@ss${canary}@db.internal:5432/app`,
+  `password=${canary}`,
+  `PGPASSWORD=${canary} psql`,
+  `"client_secret": "${canary} with spaces"`,
+  `secret: '${canary}'`,
+  `aws_secret_access_key = ${canary}`,
+  `x-api-key: ${canary}`,
+  `whsec_${canary}`,
+  `jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.${canary}`,
+  `-----BEGIN RSA PRIVATE KEY-----\n${canary}\n-----END RSA PRIVATE KEY-----`,
+  `-----BEGIN PRIVATE KEY-----\n${canary}`,
 ])("the secret in %j does not survive", (text) => {
-  expect(scrubSecrets(text)).not.toContain(CANARY);
+  expect(scrubSecrets(text)).not.toContain(canary);
 });
 
 test.each([
@@ -42,8 +42,8 @@ test.each([
 });
 
 test("what stands beside a secret stays readable", () => {
-  expect(scrubSecrets(`postgres://app:${CANARY}@db:5432/app?x=1`)).toBe("postgres://[redacted]@db:5432/app?x=1");
-  expect(scrubSecrets(`https://h.example/x?token=${CANARY}&page=2`)).toBe(
+  expect(scrubSecrets(`postgres://app:${canary}@db:5432/app?x=1`)).toBe("postgres://[redacted]@db:5432/app?x=1");
+  expect(scrubSecrets(`https://h.example/x?token=${canary}&page=2`)).toBe(
     "https://h.example/x?token=[redacted]&page=2",
   );
 });

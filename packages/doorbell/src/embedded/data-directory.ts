@@ -1,7 +1,5 @@
-/**
- * The folder that a server keeps things in: the cluster in `pgdata`, and `server.log`. Chooses it together with the OS
- * user, who must be able to reach it, and makes the cluster in it. Never takes over or overwrites what is not a cluster.
- */
+// The folder that a server keeps things in: the cluster in `pgdata`, and `server.log`. Chooses it together with the OS
+// user, who must be able to reach it, and makes the cluster in it. Never takes over or overwrites what is not a cluster.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

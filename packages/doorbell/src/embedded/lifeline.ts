@@ -1,8 +1,6 @@
-/**
- * Runs a command that ends when this process does, also when this process is killed with SIGKILL. We hold one end of a
- * pipe, the kernel closes it when we die, and a shell at the other end then ends the command and removes the folder it
- * was given. The shell must not depend on Node, which the server's user may be unable to read.
- */
+// Runs a command that ends when this process does, also when this process is killed with SIGKILL. We hold one end of a
+// pipe, the kernel closes it when we die, and a shell at the other end then ends the command and removes the folder it
+// was given. The shell must not depend on Node, which the server's user may be unable to read.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";

@@ -1,8 +1,6 @@
-/**
- * The OS user that the embedded server runs as. Postgres refuses to run as root, so root hands the server to somebody
- * else; everybody else runs it as themselves. Permissions are found out by trying, never by reading mode bits: access
- * lists, mount options and user namespaces have a say that mode bits do not show.
- */
+// The OS user that the embedded server runs as. Postgres refuses to run as root, so root hands the server to somebody
+// else; everybody else runs it as themselves. Permissions are found out by trying, never by reading mode bits: access
+// lists, mount options and user namespaces have a say that mode bits do not show.
 import { spawnSync } from "node:child_process";
 import { chownSync, statSync } from "node:fs";
 

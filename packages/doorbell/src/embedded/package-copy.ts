@@ -1,7 +1,5 @@
-/**
- * What is done to the files of a binaries package: the symbolic links that npm cannot pack, and the copy for a server's
- * user who cannot read the original. A copy gets its final name when it is complete, as several processes may want it.
- */
+// What is done to the files of a binaries package: the symbolic links that npm cannot pack, and the copy for a server's
+// user who cannot read the original. A copy gets its final name when it is complete, as several processes may want it.
 import { spawnSync } from "node:child_process";
 import {
   cpSync,

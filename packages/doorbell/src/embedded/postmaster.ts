@@ -1,7 +1,5 @@
-/**
- * What can be known of a server from outside, by its lock file and the process table: whether one runs on a cluster,
- * who started it, whether it is ready. Never stops a server whose starter may still want it.
- */
+// What can be known of a server from outside, by its lock file and the process table: whether one runs on a cluster,
+// who started it, whether it is ready. Never stops a server whose starter may still want it.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

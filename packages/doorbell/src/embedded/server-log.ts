@@ -1,7 +1,5 @@
-/**
- * The file that initdb and the server write to. It is opened by us and inherited by them, so it may lie where the
- * server's user could not create it. It is appended to; what an error quotes are the lines since it was opened.
- */
+// The file that initdb and the server write to. It is opened by us and inherited by them, so it may lie where the
+// server's user could not create it. It is appended to; what an error quotes are the lines since it was opened.
 import { closeSync, constants, fchownSync, fstatSync, openSync, readSync } from "node:fs";
 import type { ServerUser } from "./os-user.ts";
 

@@ -1,8 +1,6 @@
-/**
- * Starts a real Postgres of one's own for demo, development, tests and benchmarks, and stops it. It listens on
- * 127.0.0.1 only and trusts whoever connects, so it is never for production, which recognises it by the setting
- * `doorbell.embedded` and refuses it.
- */
+// Starts a real Postgres of one's own for demo, development, tests and benchmarks, and stops it. It listens on
+// 127.0.0.1 only and trusts whoever connects, so it is never for production, which recognises it by the setting
+// `doorbell.embedded` and refuses it.
 import { rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";

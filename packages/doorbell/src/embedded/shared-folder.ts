@@ -1,7 +1,5 @@
-/**
- * A folder outside the checkout, for what the server's user cannot reach inside it: a copy of the binaries, and kept
- * data. That of root is below /var/lib, which no cleaner of temporary files visits; that of others is a mere cache.
- */
+// A folder outside the checkout, for what the server's user cannot reach inside it: a copy of the binaries, and kept
+// data. That of root is below /var/lib, which no cleaner of temporary files visits; that of others is a mere cache.
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

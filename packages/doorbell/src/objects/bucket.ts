@@ -1,14 +1,11 @@
-/**
- * The object store as the rest of Doorbell knows it: immutable bytes under (tenant, key), verified on every read.
- * Owns the names, the hashes, the limits and the errors; a driver only moves bytes.
- *
- * A name in the store is made of hashes of tenant and key, so any key of a user ("..", "/", "%2F", 1,024 bytes) is just
- * a key: it cannot leave the root or reach another tenant. Each object is two entries: its bytes, and a small record of
- * who it belongs to and what it is. The record is written last and decides: an object exists if it has one.
- *
- * An object is read and written as a whole, in memory, as handlers take it; maxBytes bounds that.
- */
-
+// The object store as the rest of Doorbell knows it: immutable bytes under (tenant, key), verified on every read.
+// Owns the names, the hashes, the limits and the errors; a driver only moves bytes.
+//
+// A name in the store is made of hashes of tenant and key, so any key of a user ("..", "/", "%2F", 1,024 bytes) is just
+// a key: it cannot leave the root or reach another tenant. Each object is two entries: its bytes, and a small record of
+// who it belongs to and what it is. The record is written last and decides: an object exists if it has one.
+//
+// An object is read and written as a whole, in memory, as handlers take it; maxBytes bounds that.
 import { DoorbellError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
 import { assertStorableText } from "../core/json.ts";
@@ -28,11 +25,11 @@ export interface StoredObject {
 export type ObjectSource = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** The most that is stored under one key unless the caller says otherwise. */
-export const OBJECT_MAX_BYTES: number = 64 * 1_024 * 1_024;
-const KEY_MAX_BYTES = 1_024;
-const RECORD_MAX_BYTES = 16_384;
+export const objectMaxBytes: number = 64 * 1_024 * 1_024;
+const keyMaxBytes = 1_024;
+const recordMaxBytes = 16_384;
 /** Paths that are asked for at once. */
-const LIST_PAGE = 1_000;
+const listPage = 1_000;
 
 /** The key under which equal bytes are one object: `sha256/<hex>`. */
 export function contentKey(bytes: Uint8Array): string {
@@ -66,7 +63,7 @@ export class Bucket {
     options: { readonly maxBytes?: number } = {},
   ): Promise<StoredObject> {
     const names = namesOf(tenant, key);
-    const bytes = await collect(source, options.maxBytes ?? OBJECT_MAX_BYTES, key);
+    const bytes = await collect(source, options.maxBytes ?? objectMaxBytes, key);
     const object: StoredObject = { key, size: bytes.length, sha256: sha256Hex(bytes) };
     const before = await this.#record(names);
     if (before !== null) assertSame(before, object);
@@ -124,10 +121,10 @@ export class Bucket {
     let damaged = 0;
     let path = options.after === undefined ? "" : namesOf(tenant, options.after).record;
     for (let page: readonly string[] = [path]; page.length > 0 && objects.length < options.limit; ) {
-      page = await this.#call("list", folder, () => this.#driver.list(folder, path, LIST_PAGE));
+      page = await this.#call("list", folder, () => this.#driver.list(folder, path, listPage));
       for (path of page) {
         if (path.includes(".")) continue; // bytes, not a record
-        const bytes = await this.#call("get", path, () => this.#driver.get(path, RECORD_MAX_BYTES));
+        const bytes = await this.#call("get", path, () => this.#driver.get(path, recordMaxBytes));
         const object = bytes === null ? null : parseRecord(bytes, tenant, path);
         if (object === null) damaged += 1;
         else if (objects.push(object) === options.limit) break;
@@ -147,7 +144,7 @@ export class Bucket {
   }
 
   async #record(names: ObjectNames): Promise<StoredObject | null> {
-    const bytes = await this.#call("get", names.key, () => this.#driver.get(names.record, RECORD_MAX_BYTES));
+    const bytes = await this.#call("get", names.key, () => this.#driver.get(names.record, recordMaxBytes));
     if (bytes === null) return null;
     const record = parseRecord(bytes, names.tenant, names.record);
     if (record !== null) return record;
@@ -175,7 +172,7 @@ interface ObjectNames {
 function namesOf(tenant: string, key: string): ObjectNames {
   requireTenant(tenant);
   if (key === "") throw new DoorbellError("key_invalid", "object key is empty");
-  assertStorableText(key, { name: "object key", maxBytes: KEY_MAX_BYTES, code: "key_invalid" });
+  assertStorableText(key, { name: "object key", maxBytes: keyMaxBytes, code: "key_invalid" });
   const keyHash = sha256Hex(key);
   // The two characters in between keep directories small where entries are files.
   const record = `${folderOf(tenant)}/${keyHash.slice(0, 2)}/${keyHash}`;

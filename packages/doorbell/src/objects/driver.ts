@@ -1,12 +1,9 @@
-/**
- * The contract between Bucket and the places that hold bytes. Bucket owns every rule about tenants, keys, hashes,
- * limits and immutability; a driver only moves bytes under names that Bucket has made.
- *
- * A path consists of lower-case hex segments joined by "/", with at most one "." in the last: it holds nothing of a
- * user's text, so no driver has to escape anything. Errors are thrown as they come; Bucket turns them into operating
- * errors. A driver retries nothing itself and keeps no reference to the bytes it was given or gave.
- */
-
+// The contract between Bucket and the places that hold bytes. Bucket owns every rule about tenants, keys, hashes,
+// limits and immutability; a driver only moves bytes under names that Bucket has made.
+//
+// A path consists of lower-case hex segments joined by "/", with at most one "." in the last: it holds nothing of a
+// user's text, so no driver has to escape anything. Errors are thrown as they come; Bucket turns them into operating
+// errors. A driver retries nothing itself and keeps no reference to the bytes it was given or gave.
 /** What a driver can do, as data. */
 export interface BucketCapabilities {
   /** What was put survives the end of this process. Production refuses a bucket that does not. */

@@ -1,10 +1,7 @@
-/**
- * `file:DIR` — objects as files under one directory, shared by all processes that mount it.
- * Owns how an entry becomes visible: written to a temporary file, flushed, and linked to its name, which fails if the
- * name is taken. So no reader ever sees part of an entry and no writer ever replaces one. Needs a file system with hard
- * links; that is tried when the bucket is opened, not when the first upload fails.
- */
-
+// `file:DIR` — objects as files under one directory, shared by all processes that mount it.
+// Owns how an entry becomes visible: written to a temporary file, flushed, and linked to its name, which fails if the
+// name is taken. So no reader ever sees part of an entry and no writer ever replaces one. Needs a file system with hard
+// links; that is tried when the bucket is opened, not when the first upload fails.
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -12,7 +9,7 @@ import type { BucketDriver } from "./driver.ts";
 
 const PATH = /^[0-9a-f]+(?:\/[0-9a-f]+)*(?:\.[0-9a-f]+)?$/;
 /** A temporary file of this age belongs to a process that died while it wrote. */
-const ABANDONED_MS = 24 * 3_600_000;
+const abandonedMs = 24 * 3_600_000;
 
 /** Opens the directory, making it if need be. Throws what the file system says if it cannot be used. */
 export async function openFilesystemDriver(directory: string): Promise<BucketDriver> {
@@ -149,7 +146,7 @@ async function removeAbandoned(temporary: string): Promise<void> {
   for (const name of await readdir(temporary)) {
     const file = join(temporary, name);
     const found = await stat(file).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > ABANDONED_MS) await removeIfThere(file);
+    if (found !== null && Date.now() - found.mtimeMs > abandonedMs) await removeIfThere(file);
   }
 }
 

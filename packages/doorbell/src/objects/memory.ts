@@ -1,7 +1,4 @@
-/**
- * `memory:` — objects in this process only. For tests and first steps; production refuses it (not durable).
- */
-
+// `memory:` — objects in this process only. For tests and first steps; production refuses it (not durable).
 import type { BucketDriver } from "./driver.ts";
 
 export function memoryDriver(): BucketDriver {

@@ -1,14 +1,11 @@
-/**
- * From a URL in the configuration to a bucket. The only place that knows which drivers there are.
- */
-
+// From a URL in the configuration to a bucket. The only place that knows which drivers there are.
 import { fileURLToPath } from "node:url";
 import { DoorbellError } from "../core/errors.ts";
 import { Bucket } from "./bucket.ts";
 import { openFilesystemDriver } from "./filesystem.ts";
 import { memoryDriver } from "./memory.ts";
 
-const CHOICES = "file:DIR, memory:";
+const choices = "file:DIR, memory:";
 
 /**
  * Opens `file:DIR` (relative to the working directory, or absolute, or file:///…) or `memory:`. Throws option_invalid for
@@ -26,7 +23,7 @@ export async function openBucket(url: string): Promise<Bucket> {
   }
   // The scheme alone: the rest of a URL may hold credentials.
   const scheme = /^[a-z][a-z0-9+.-]{0,30}:/i.exec(url)?.[0] ?? "no scheme";
-  throw new DoorbellError("option_invalid", `objects: unknown object store (${scheme}); choices: ${CHOICES}`);
+  throw new DoorbellError("option_invalid", `objects: unknown object store (${scheme}); choices: ${choices}`);
 }
 
 function directoryOf(url: string): string {

@@ -2,7 +2,7 @@
 // acknowledged, counted and logged once a kind of junk, and never reaches the claim.
 import { DoorbellError } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
-import { TENANT_MAX_BYTES } from "../core/tenant.ts";
+import { tenantMaxBytes } from "../core/tenant.ts";
 import { unstorablePart, utf8Bytes } from "../core/text.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -95,11 +95,7 @@ export function asDoorbell(body: unknown): Doorbell | null {
   if (typeof body !== "object" || body === null) return null;
   const { job_id, tenant_id } = body as { job_id?: unknown; tenant_id?: unknown };
   if (!isUuid(job_id) || typeof tenant_id !== "string" || tenant_id === "" || tenant_id === "*") return null;
-  if (
-    tenant_id.length > TENANT_MAX_BYTES ||
-    utf8Bytes(tenant_id) > TENANT_MAX_BYTES ||
-    unstorablePart(tenant_id) !== null
-  )
+  if (tenant_id.length > tenantMaxBytes || utf8Bytes(tenant_id) > tenantMaxBytes || unstorablePart(tenant_id) !== null)
     return null;
   return { job_id, tenant_id };
 }

@@ -1,8 +1,5 @@
-/**
- * From anything that a caller hands to a log to fields that can be written: plain JSON, scrubbed, bounded.
- * Total: what cannot be read or written becomes a marker in its place. Must never throw and never change the original.
- */
-
+// From anything that a caller hands to a log to fields that can be written: plain JSON, scrubbed, bounded.
+// Total: what cannot be read or written becomes a marker in its place. Must never throw and never change the original.
 import { types } from "node:util";
 import { describeFailure } from "../core/failure.ts";
 import { hiddenSecret, isSecretName, safeText } from "../core/scrub.ts";
@@ -19,16 +16,16 @@ export interface FieldLimits {
   readonly reserved: ReadonlySet<string>;
 }
 
-const NAME_MAX_BYTES = 100;
-const STRING_MAX_BYTES = 2_000;
-const MEMBERS_MAX = 50;
-const DEPTH_MAX = 4;
+const nameMaxBytes = 100;
+const stringMaxBytes = 2_000;
+const membersMax = 50;
+const depthMax = 4;
 /** Values looked at per line, whatever their arrangement. */
-const VALUES_MAX = 1_000;
+const valuesMax = 1_000;
 
 export function toLogFields(fields: unknown, limits: FieldLimits): LogFields {
   if (fields === undefined || fields === null) return {};
-  const copied = copy(fields, 0, { valuesLeft: VALUES_MAX });
+  const copied = copy(fields, 0, { valuesLeft: valuesMax });
   if (typeof copied !== "object" || copied === null || Array.isArray(copied)) return fit({ value: copied }, limits);
   return fit(copied as LogFields, limits);
 }
@@ -59,10 +56,10 @@ interface Budget {
 
 function copy(value: unknown, depth: number, budget: Budget): LogValue {
   budget.valuesLeft -= 1;
-  if (typeof value === "string") return safeText(value, STRING_MAX_BYTES);
+  if (typeof value === "string") return safeText(value, stringMaxBytes);
   if (typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
-  if (typeof value === "bigint") return cutToBytes(String(value), STRING_MAX_BYTES);
+  if (typeof value === "bigint") return cutToBytes(String(value), stringMaxBytes);
   if (typeof value !== "object") return `[${typeof value}]`;
   try {
     return copyObject(value, depth, budget);
@@ -76,8 +73,8 @@ function copyObject(value: object, depth: number, budget: Budget): LogValue {
   if (types.isDate(value)) return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) return `[${value.byteLength} bytes]`;
   if (types.isMap(value) || types.isSet(value)) return `[${types.isMap(value) ? "map" : "set"} of ${value.size}]`;
-  if (value instanceof URL) return safeText(value.href, STRING_MAX_BYTES);
-  if (depth >= DEPTH_MAX || budget.valuesLeft <= 0) return Array.isArray(value) ? "[array]" : "[object]";
+  if (value instanceof URL) return safeText(value.href, stringMaxBytes);
+  if (depth >= depthMax || budget.valuesLeft <= 0) return Array.isArray(value) ? "[array]" : "[object]";
   return Array.isArray(value) ? copyItems(value, depth, budget) : copyMembers(value, depth, budget);
 }
 
@@ -93,7 +90,7 @@ function copyError(error: unknown): LogValue {
 }
 
 function copyItems(items: readonly unknown[], depth: number, budget: Budget): LogValue {
-  const copied = items.slice(0, MEMBERS_MAX).map((item) => copy(item, depth + 1, budget));
+  const copied = items.slice(0, membersMax).map((item) => copy(item, depth + 1, budget));
   const more = items.length - copied.length;
   return more > 0 ? [...copied, `[${more} more]`] : copied;
 }
@@ -101,13 +98,13 @@ function copyItems(items: readonly unknown[], depth: number, budget: Budget): Lo
 function copyMembers(value: object, depth: number, budget: Budget): LogValue {
   const names = Object.keys(value);
   const entries: [string, LogValue][] = [];
-  for (const name of names.slice(0, MEMBERS_MAX)) {
+  for (const name of names.slice(0, membersMax)) {
     const member = readMember(value, name);
     if (member === undefined) continue;
     const shown = isSecretName(name) ? hiddenSecret : copy(member, depth + 1, budget);
-    entries.push([safeText(name, NAME_MAX_BYTES), shown]);
+    entries.push([safeText(name, nameMaxBytes), shown]);
   }
-  if (names.length > MEMBERS_MAX) entries.push(["…", `[${names.length - MEMBERS_MAX} more]`]);
+  if (names.length > membersMax) entries.push(["…", `[${names.length - membersMax} more]`]);
   return Object.fromEntries(entries);
 }
 

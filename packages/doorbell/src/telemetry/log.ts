@@ -1,9 +1,6 @@
-/**
- * Logs as JSON lines. Owns what a line looks like, how large it may be, and that logging never throws.
- * A job's log is an object bound to that job: nothing is looked up in ambient context, so a line that comes late, from a
- * promise nobody awaited or an emitter shared by jobs, is the original job's, never another's.
- */
-
+// Logs as JSON lines. Owns what a line looks like, how large it may be, and that logging never throws.
+// A job's log is an object bound to that job: nothing is looked up in ambient context, so a line that comes late, from a
+// promise nobody awaited or an emitter shared by jobs, is the original job's, never another's.
 import { type DestinationStream, pino, stdTimeFunctions } from "pino";
 import { safeText } from "../core/scrub.ts";
 import { utf8Bytes } from "../core/text.ts";
@@ -11,7 +8,7 @@ import { type LogFields, toLogFields } from "./fields.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+const rankedLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 /** Fields may be anything: what cannot be written becomes a marker, secrets that can be recognised are taken out. */
 export interface Log {
@@ -30,18 +27,18 @@ export interface LogOptions {
   readonly destination?: { write(line: string): void };
 }
 
-const LINE_MAX_BYTES = 8_192;
-const MESSAGE_MAX_BYTES = 2_000;
+const lineMaxBytes = 8_192;
+const messageMaxBytes = 2_000;
 /** Level, time, punctuation. */
-const FRAME_BYTES = 100;
-const FRAME_NAMES: readonly string[] = ["level", "time", "message"];
+const frameBytes = 100;
+const frameNames: readonly string[] = ["level", "time", "message"];
 
 /** The log of a process. Each line has `level`, `time` (ISO 8601, UTC), the base, `message` and its fields: at most 8 KB. */
 export function createLog(options: LogOptions = {}): Log {
-  const frame = new Set(FRAME_NAMES);
+  const frame = new Set(frameNames);
   const base = toLogFields(options.base, { maxBytes: 1_000, reserved: frame });
-  const reserved = new Set([...FRAME_NAMES, ...Object.keys(base)]);
-  const roomBytes = LINE_MAX_BYTES - FRAME_BYTES - jsonBytes(base);
+  const reserved = new Set([...frameNames, ...Object.keys(base)]);
+  const roomBytes = lineMaxBytes - frameBytes - jsonBytes(base);
   const settings = {
     level: options.level ?? "info",
     base,
@@ -96,9 +93,9 @@ export interface JobLog extends Log {
   withStage(name: string): JobLog;
 }
 
-const JOB_NAMES = new Set(["tenant_id", "job_id", "kind", "attempt", "stage", "object_key", ...FRAME_NAMES]);
-const JOB_FIELDS_MAX_BYTES = 4_096;
-const STAGE_MAX_BYTES = 100;
+const jobNames = new Set(["tenant_id", "job_id", "kind", "attempt", "stage", "object_key", ...frameNames]);
+const jobFieldsMaxBytes = 4_096;
+const stageMaxBytes = 100;
 
 /** The log of one attempt of a job. Every line carries tenant_id, job_id, kind, attempt, stage and object_key. */
 export function jobLog(log: Log, job: JobLogContext, sink?: JobLogSink): JobLog {
@@ -108,20 +105,20 @@ export function jobLog(log: Log, job: JobLogContext, sink?: JobLogSink): JobLog 
 function stageLog(log: Log, job: JobLogContext, stage: string | null, sink: JobLogSink | undefined): JobLog {
   const { tenant_id, job_id, kind, attempt, object_key } = job;
   const bound = { tenant_id, job_id, kind, attempt, stage, object_key };
-  const sinkRank = LEVELS.indexOf(sink?.level ?? "info");
+  const sinkRank = rankedLevels.indexOf(sink?.level ?? "info");
 
   const levels = eachLevel((level) => (message, fields) => {
     const text = messageText(message);
-    const safe = toLogFields(fields, { maxBytes: JOB_FIELDS_MAX_BYTES, reserved: JOB_NAMES });
+    const safe = toLogFields(fields, { maxBytes: jobFieldsMaxBytes, reserved: jobNames });
     log[level](text, { ...bound, ...safe });
-    if (sink === undefined || LEVELS.indexOf(level) < sinkRank) return;
+    if (sink === undefined || rankedLevels.indexOf(level) < sinkRank) return;
     try {
       sink.append({ ...bound, at: new Date(), level, message: text, fields: safe });
     } catch (error) {
       log.error("a line of a job could not be kept", { ...bound, error });
     }
   });
-  return { ...levels, withStage: (name) => stageLog(log, job, safeText(String(name), STAGE_MAX_BYTES), sink) };
+  return { ...levels, withStage: (name) => stageLog(log, job, safeText(String(name), stageMaxBytes), sink) };
 }
 
 type Write = (message: string, fields?: object) => void;
@@ -133,7 +130,7 @@ function eachLevel(writeAt: (level: LogLevel) => Write): Log {
 /** Control characters would take six bytes each in JSON, and a terminal might obey them. */
 function messageText(message: unknown): string {
   const text = typeof message === "string" ? message : `[${typeof message}]`;
-  return safeText(text, MESSAGE_MAX_BYTES).replace(/[^\P{Control}\t\n]/gu, "\u{fffd}");
+  return safeText(text, messageMaxBytes).replace(/[^\P{Control}\t\n]/gu, "\u{fffd}");
 }
 
 function jsonBytes(value: unknown): number {

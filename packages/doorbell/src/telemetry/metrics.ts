@@ -1,9 +1,6 @@
-/**
- * What a process counts about itself, and the page that Prometheus reads. One registry per createMetrics, never the
- * global one of the library. Owns every name under `doorbell_` that is not read from the database (scrape.ts).
- * No label holds a tenant, an id or a message; kinds and stages are capped.
- */
-
+// What a process counts about itself, and the page that Prometheus reads. One registry per createMetrics, never the
+// global one of the library. Owns every name under `doorbell_` that is not read from the database (scrape.ts).
+// No label holds a tenant, an id or a message; kinds and stages are capped.
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { labelCap } from "./label-cap.ts";
@@ -35,13 +32,13 @@ export interface Metrics {
   close(): void;
 }
 
-const KINDS_MAX = 200;
+const kindsMax = 200;
 /** Pairs of kind and stage. */
-const STAGES_MAX = 200;
-const REASONS_MAX = 50;
+const stagesMax = 200;
+const reasonsMax = 50;
 
 /** From a database round trip to a long document. Few, because each is a series per kind. */
-const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
+const bucketsSeconds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
@@ -51,7 +48,7 @@ export function createMetrics(): Metrics {
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
     new Counter({ name, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, ...labelNames: L[]): Histogram<L> =>
-    new Histogram({ name, help, labelNames, registers, buckets: BUCKETS_SECONDS });
+    new Histogram({ name, help, labelNames, registers, buckets: bucketsSeconds });
 
   const claimed = counter("doorbell_jobs_claimed_total", "Jobs this process has claimed.", "kind");
   const settled = counter("doorbell_jobs_settled_total", "Attempts this process has settled.", "kind", "outcome");
@@ -70,13 +67,13 @@ export function createMetrics(): Metrics {
     registers,
   });
 
-  const kinds = labelCap(KINDS_MAX);
-  const stages = labelCap(STAGES_MAX);
-  const reasons = labelCap(REASONS_MAX);
+  const kinds = labelCap(kindsMax);
+  const stages = labelCap(stagesMax);
+  const reasons = labelCap(reasonsMax);
   const capKind = (kind: string): string => kinds(kind)[0] ?? "";
   const capReason = (reason: string): string => reasons(reason)[0] ?? "";
 
-  const eventLoop = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  const eventLoop = monitorEventLoopDelay({ resolution: lagResolutionMs });
   eventLoop.enable();
   registerEventLoopLag(registry, eventLoop);
 
@@ -104,7 +101,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-const LAG_RESOLUTION_MS = 20;
+const lagResolutionMs = 20;
 
 function registerEventLoopLag(registry: Registry, eventLoop: IntervalHistogram): void {
   const gauge = new Gauge({
@@ -115,7 +112,7 @@ function registerEventLoopLag(registry: Registry, eventLoop: IntervalHistogram):
     collect() {
       for (const quantile of [0.5, 0.99, 1]) {
         // The histogram holds whole intervals between two looks: the interval itself is no lag.
-        const lagSeconds = eventLoop.percentile(quantile * 100) / 1e9 - LAG_RESOLUTION_MS / 1e3;
+        const lagSeconds = eventLoop.percentile(quantile * 100) / 1e9 - lagResolutionMs / 1e3;
         gauge.set({ quantile: String(quantile) }, eventLoop.count === 0 ? 0 : Math.max(0, lagSeconds));
       }
       eventLoop.reset();

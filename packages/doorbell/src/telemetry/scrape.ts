@@ -1,10 +1,7 @@
-/**
- * Gauges that are read from the database when somebody scrapes, so that they are right for every process that is asked.
- * Owns what happens when reading fails: the gauge is absent, never stale, and the rest of the page still comes.
- */
-
+// Gauges that are read from the database when somebody scrapes, so that they are right for every process that is asked.
+// Owns what happens when reading fails: the gauge is absent, never stale, and the rest of the page still comes.
 import { Counter, Gauge, type Registry } from "prom-client";
-import { labelCap, OTHER_LABEL } from "./label-cap.ts";
+import { labelCap, otherLabel } from "./label-cap.ts";
 
 export interface GaugeFamily {
   readonly name: string;
@@ -21,8 +18,8 @@ export interface GaugeReading {
 /** Reads the values of the families, all of them, each time it is called. */
 export type ReadGauges = () => Promise<readonly GaugeReading[]>;
 
-const SERIES_MAX = 200;
-const READ_MAX_MS = 5_000;
+const seriesMax = 200;
+const readMaxMs = 5_000;
 
 interface Source {
   readonly gauges: ReadonlyMap<string, Gauge>;
@@ -80,14 +77,14 @@ export function createScraper(registry: Registry): Scraper {
 }
 
 function setAll(gauges: ReadonlyMap<string, Gauge>, readings: readonly GaugeReading[]): void {
-  const cap = labelCap(SERIES_MAX);
+  const cap = labelCap(seriesMax);
   for (const { name, value, labels = {} } of readings) {
     const gauge = gauges.get(name);
     if (gauge === undefined) throw new Error(`a reading for ${name}, which is not one of its families`);
     const names = Object.keys(labels);
     const values = cap(...names.map((label) => labels[label] ?? ""));
     // Values cannot be added up here (they may be ages), so what is over the cap is not shown rather than shown wrong.
-    if (names.length > 0 && values.every((shown) => shown === OTHER_LABEL)) continue;
+    if (names.length > 0 && values.every((shown) => shown === otherLabel)) continue;
     gauge.set(Object.fromEntries(names.map((label, index) => [label, values[index] ?? ""])), value);
   }
 }
@@ -95,7 +92,7 @@ function setAll(gauges: ReadonlyMap<string, Gauge>, readings: readonly GaugeRead
 async function withinTime<T>(reading: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("too late")), READ_MAX_MS);
+    timer = setTimeout(() => reject(new Error("too late")), readMaxMs);
   });
   try {
     return await Promise.race([reading, late]);

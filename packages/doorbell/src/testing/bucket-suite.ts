@@ -1,10 +1,7 @@
-/**
- * The conformance suite of buckets: what every driver has to show, through Bucket, as Doorbell uses it.
- * Needs no test framework. Run each case against a fresh bucket or a shared one; every case uses tenants of its own:
- *
- *     for (const { title, run } of bucketCases) test(title, () => run(bucket));
- */
-
+// The conformance suite of buckets: what every driver has to show, through Bucket, as Doorbell uses it.
+// Needs no test framework. Run each case against a fresh bucket or a shared one; every case uses tenants of its own:
+//
+//     for (const { title, run } of bucketCases) test(title, () => run(bucket));
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { ErrorCode } from "../core/errors.ts";
@@ -17,7 +14,7 @@ export interface BucketCase {
 }
 
 /** Keys that file systems, URLs and shells would trip over. */
-const ODD_KEYS: readonly string[] = [
+const oddKeys: readonly string[] = [
   "a b+c %2F é 日本 (1).pdf",
   "..",
   ".",
@@ -70,8 +67,8 @@ export const bucketCases: readonly BucketCase[] = [
     title: "every key of up to 1,024 bytes is just a key",
     async run(bucket) {
       const tenant = fresh();
-      for (const key of ODD_KEYS) await bucket.put(tenant, key, bytesOf(`under ${key}`));
-      for (const key of ODD_KEYS) assert.equal(textOf(await bucket.get(tenant, key)), `under ${key}`);
+      for (const key of oddKeys) await bucket.put(tenant, key, bytesOf(`under ${key}`));
+      for (const key of oddKeys) assert.equal(textOf(await bucket.get(tenant, key)), `under ${key}`);
     },
   },
   {
@@ -212,7 +209,7 @@ export const bucketCases: readonly BucketCase[] = [
     async run(bucket) {
       const [mine, other] = [fresh(), fresh()];
       assert.deepEqual(await bucket.list(mine, { limit: 10 }), { objects: [], damaged: 0 });
-      for (const key of ODD_KEYS) await bucket.put(mine, key, bytesOf(`under ${key}`));
+      for (const key of oddKeys) await bucket.put(mine, key, bytesOf(`under ${key}`));
       await bucket.put(other, "other", bytesOf("other"));
       const listed: string[] = [];
       for (let more = true; more; ) {
@@ -221,7 +218,7 @@ export const bucketCases: readonly BucketCase[] = [
         listed.push(...objects.map((object) => object.key));
         more = objects.length === 7;
       }
-      assert.deepEqual([...listed].sort(), [...ODD_KEYS].sort());
+      assert.deepEqual([...listed].sort(), [...oddKeys].sort());
       const { objects } = await bucket.list(other, { limit: 10 });
       assert.deepEqual(objects, [{ key: "other", size: 5, sha256: sha256Hex("other") }]);
     },

@@ -1,8 +1,5 @@
-/**
- * A clock that stands still until a test moves it. Timers fire in the order of their instants, each at exactly its own.
- * For code that takes a Clock; it does not touch the timers of the process.
- */
-
+// A clock that stands still until a test moves it. Timers fire in the order of their instants, each at exactly its own.
+// For code that takes a Clock; it does not touch the timers of the process.
 import type { Clock } from "../core/clock.ts";
 
 export interface ManualClock extends Clock {

@@ -1,8 +1,5 @@
-/**
- * From how an SMTP session ended to what became of the mail: the table of docs/effects.md, as code.
- * A server takes a mail with its answer to the last byte of it. Before the first byte nothing can have happened.
- */
-
+// From how an SMTP session ended to what became of the mail: the table of docs/effects.md, as code.
+// A server takes a mail with its answer to the last byte of it. Before the first byte nothing can have happened.
 import { describeFailure } from "../../core/failure.ts";
 import type { NotDone, Unknown } from "../transport-result.ts";
 
@@ -15,11 +12,11 @@ interface SmtpFacts {
 }
 
 /** Answers to these are about this mail; answers to others (greeting, login) are about the session. */
-const ABOUT_THE_MAIL: ReadonlySet<unknown> = new Set(["MAIL FROM", "RCPT TO", "DATA"]);
+const aboutTheMail: ReadonlySet<unknown> = new Set(["MAIL FROM", "RCPT TO", "DATA"]);
 /** Refused on our side, for what it is: no valid recipient, larger than the server takes. */
-const REFUSED_HERE: ReadonlySet<unknown> = new Set(["EENVELOPE", "EMESSAGE"]);
+const refusedHere: ReadonlySet<unknown> = new Set(["EENVELOPE", "EMESSAGE"]);
 /** "Bad sequence of commands" is about the session as well. */
-const BAD_SEQUENCE = 503;
+const badSequence = 503;
 
 /** `bodyBegun`: the server has asked for the mail's bytes, and the first were handed over. */
 export function classifySmtpFailure(error: unknown, host: string, bodyBegun: boolean): NotDone | Unknown {
@@ -27,9 +24,9 @@ export function classifySmtpFailure(error: unknown, host: string, bodyBegun: boo
   const { code, responseCode, command } = factsOf(error);
   if (typeof responseCode !== "number") {
     if (bodyBegun) return { outcome: "unknown", reason: `${reason} (after the mail was handed over)` };
-    return REFUSED_HERE.has(code) ? { outcome: "not_done", reason, permanent: true } : { outcome: "not_done", reason };
+    return refusedHere.has(code) ? { outcome: "not_done", reason, permanent: true } : { outcome: "not_done", reason };
   }
-  const permanent = responseCode >= 500 && responseCode !== BAD_SEQUENCE && ABOUT_THE_MAIL.has(command);
+  const permanent = responseCode >= 500 && responseCode !== badSequence && aboutTheMail.has(command);
   return permanent ? { outcome: "not_done", reason, permanent: true } : { outcome: "not_done", reason };
 }
 

@@ -1,8 +1,5 @@
-/**
- * What an e-mail consists of: a closed set of fields, copied one by one, because nodemailer would also take paths and
- * URLs to read from. Refuses here what is no message, before a connection is opened.
- */
-
+// What an e-mail consists of: a closed set of fields, copied one by one, because nodemailer would also take paths and
+// URLs to read from. Refuses here what is no message, before a connection is opened.
 import { DoorbellError } from "../../core/errors.ts";
 import { sha256Hex } from "../../core/hash.ts";
 import { assertStorableText } from "../../core/json.ts";
@@ -32,8 +29,8 @@ export function stableMessageId(idempotencyKey: string, from: string): string {
   return `<${sha256Hex(idempotencyKey).slice(0, 40)}@${domain.toLowerCase()}>`;
 }
 
-const SUBJECT_MAX_BYTES = 2_000;
-const BODY_MAX_BYTES = 10 * 1_024 * 1_024;
+const subjectMaxBytes = 2_000;
+const bodyMaxBytes = 10 * 1_024 * 1_024;
 
 /** The fields that nodemailer gets. Throws payload_invalid or key_invalid. */
 export function messageFields(message: EmailMessage, messageId: string): object {
@@ -41,9 +38,9 @@ export function messageFields(message: EmailMessage, messageId: string): object 
     throw new DoorbellError("key_invalid", "a Message-ID is <id@domain> in printable ASCII");
   }
   const { from, to, cc, bcc, replyTo, subject, text, html, attachments = [] } = message;
-  assertText(subject, "subject", SUBJECT_MAX_BYTES);
-  assertText(text, "text", BODY_MAX_BYTES);
-  if (html !== undefined) assertText(html, "html", BODY_MAX_BYTES);
+  assertText(subject, "subject", subjectMaxBytes);
+  assertText(text, "text", bodyMaxBytes);
+  if (html !== undefined) assertText(html, "html", bodyMaxBytes);
   return {
     messageId,
     from: addresses(from, "from"),
@@ -60,14 +57,14 @@ export function messageFields(message: EmailMessage, messageId: string): object 
 
 function addresses(value: string | readonly string[], name: string): string[] {
   const list = typeof value === "string" ? [value] : [...value];
-  for (const address of list) assertText(address, name, SUBJECT_MAX_BYTES);
+  for (const address of list) assertText(address, name, subjectMaxBytes);
   return list;
 }
 
 function attachmentFields({ filename, content, contentType }: EmailAttachment): object {
-  assertText(filename, "attachment name", SUBJECT_MAX_BYTES);
-  if (!(content instanceof Uint8Array)) assertText(content, `attachment ${filename}`, BODY_MAX_BYTES);
-  if (contentType !== undefined) assertText(contentType, "attachment type", SUBJECT_MAX_BYTES);
+  assertText(filename, "attachment name", subjectMaxBytes);
+  if (!(content instanceof Uint8Array)) assertText(content, `attachment ${filename}`, bodyMaxBytes);
+  if (contentType !== undefined) assertText(contentType, "attachment type", subjectMaxBytes);
   return {
     filename,
     content: typeof content === "string" ? content : Buffer.from(content),

@@ -1,8 +1,5 @@
-/**
- * The one place that knows nodemailer, an optional peer: loaded when the first mail is sent, from version 6 on.
- * What we use of it is written down here, so that its types are no part of ours.
- */
-
+// The one place that knows nodemailer, an optional peer: loaded when the first mail is sent, from version 6 on.
+// What we use of it is written down here, so that its types are no part of ours.
 import type { Readable } from "node:stream";
 import { DoorbellError } from "../../core/errors.ts";
 

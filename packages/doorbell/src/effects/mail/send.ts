@@ -1,9 +1,6 @@
-/**
- * Sends one e-mail, once. Owns the connection, the deadline, and what is said of the end.
- * It never retries and never throws: every end is one of the three outcomes. A mail that goes out twice has the same
- * Message-ID, by which mail systems tell the repeat.
- */
-
+// Sends one e-mail, once. Owns the connection, the deadline, and what is said of the end.
+// It never retries and never throws: every end is one of the three outcomes. A mail that goes out twice has the same
+// Message-ID, by which mail systems tell the repeat.
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { toMs } from "../../core/duration.ts";
@@ -88,7 +85,7 @@ async function converse(
     },
     disableFileAccess: true,
     disableUrlAccess: true,
-    ...NO_TIMEOUTS_OF_ITS_OWN,
+    ...noTimeoutsOfItsOwn,
   });
   watchBody(transport, () => {
     bodyBegun = true;
@@ -109,12 +106,12 @@ async function converse(
 }
 
 /** The one deadline is ours. These only have to be longer than any. */
-const LONG_MS = 900_000;
-const NO_TIMEOUTS_OF_ITS_OWN = {
-  connectionTimeout: LONG_MS,
-  greetingTimeout: LONG_MS,
-  socketTimeout: LONG_MS,
-  dnsTimeout: LONG_MS,
+const longMs = 900_000;
+const noTimeoutsOfItsOwn = {
+  connectionTimeout: longMs,
+  greetingTimeout: longMs,
+  socketTimeout: longMs,
+  dnsTimeout: longMs,
 };
 
 type GetSocketCallback = (error: Error | null, socket?: { readonly connection: Socket }) => void;

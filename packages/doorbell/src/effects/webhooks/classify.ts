@@ -1,8 +1,5 @@
-/**
- * From what happened on the wire to what became of the webhook: the table of docs/effects.md, as code.
- * The first row that is true wins, and in doubt it is "unknown": a webhook is sent again under the same id.
- */
-
+// From what happened on the wire to what became of the webhook: the table of docs/effects.md, as code.
+// The first row that is true wins, and in doubt it is "unknown": a webhook is sent again under the same id.
 import { describeFailure } from "../../core/failure.ts";
 import type { NotDone, Unknown } from "../transport-result.ts";
 import { BlockedAddressError } from "./guarded-connector.ts";
@@ -14,12 +11,12 @@ export interface Delivered {
 
 export type WebhookResult = Delivered | NotDone | Unknown;
 
-const RETRY_AFTER_MAX_MS = 3_600_000;
+const retryAfterMaxMs = 3_600_000;
 
 /** The receiver was busy with something else or did not take the request: it may be sent again. */
-const NOT_TAKEN: ReadonlySet<number> = new Set([408, 409, 425, 429, 503]);
+const notTaken: ReadonlySet<number> = new Set([408, 409, 425, 429, 503]);
 /** Redirects that may be gone tomorrow: a maintenance page, a login. */
-const PASSING_REDIRECTS: ReadonlySet<number> = new Set([302, 303, 307]);
+const passingRedirects: ReadonlySet<number> = new Set([302, 303, 307]);
 
 export interface Answer {
   readonly status: number;
@@ -32,7 +29,7 @@ export function classifyAnswer(answer: Answer, nowSeconds: number): WebhookResul
   const { status, summary: reason } = answer;
   if (status >= 200 && status < 300) return { outcome: "completed", status };
   if (status === 429 || status === 503) return { outcome: "not_done", reason, ...retryAfterOf(answer, nowSeconds) };
-  if (NOT_TAKEN.has(status) || PASSING_REDIRECTS.has(status)) return { outcome: "not_done", reason };
+  if (notTaken.has(status) || passingRedirects.has(status)) return { outcome: "not_done", reason };
   if (status >= 300 && status < 500) return { outcome: "not_done", reason, permanent: true };
   return { outcome: "unknown", reason };
 }
@@ -52,5 +49,5 @@ function retryAfterOf({ retryAfter }: Answer, nowSeconds: number): { retryAfterM
   // Dates of HTTP begin with a weekday. Without this, "-5" would be a date as well.
   const at = /^[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   const ms = /^\d{1,10}$/.test(text) ? Number(text) * 1_000 : at - nowSeconds * 1_000;
-  return ms > 0 ? { retryAfterMs: Math.min(ms, RETRY_AFTER_MAX_MS) } : {};
+  return ms > 0 ? { retryAfterMs: Math.min(ms, retryAfterMaxMs) } : {};
 }

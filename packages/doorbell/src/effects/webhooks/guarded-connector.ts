@@ -1,9 +1,6 @@
-/**
- * Opens the connections of webhooks, and judges every one by the address it really goes to, at three places:
- * literals, for which Node never asks the resolver; all answers of the resolver, of which it may use any; and the remote
- * address of the socket that came out. There is no window between a check of the name and its use.
- */
-
+// Opens the connections of webhooks, and judges every one by the address it really goes to, at three places:
+// literals, for which Node never asks the resolver; all answers of the resolver, of which it may use any; and the remote
+// address of the socket that came out. There is no window between a check of the name and its use.
 import { type LookupAddress, type LookupAllOptions, lookup as resolveHost } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";

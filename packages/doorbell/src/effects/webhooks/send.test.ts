@@ -5,7 +5,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, expect, test } from "vitest";
 import { sendWebhook, type WebhookRequest } from "./send.ts";
 
-const SECRET = `whsec_${Buffer.from("k".repeat(32)).toString("base64")}`;
+const testSecret = `whsec_${Buffer.from("k".repeat(32)).toString("base64")}`;
 
 const closing: (() => Promise<void>)[] = [];
 
@@ -76,7 +76,7 @@ test("the receiver gets a signed POST whose signature is over exactly the bytes 
     response.writeHead(202).end("thanks");
   });
   const occurredAt = new Date("2027-01-02T03:04:05.000Z");
-  expect(await sendWebhook(requestTo(port, { secret: SECRET, occurredAt }))).toEqual({
+  expect(await sendWebhook(requestTo(port, { secret: testSecret, occurredAt }))).toEqual({
     outcome: "completed",
     status: 202,
   });
@@ -87,7 +87,7 @@ test("the receiver gets a signed POST whose signature is over exactly the bytes 
     type: "application/json",
   });
   expect(headers["webhook-id"]).toBe("msg_1");
-  expect(new Webhook(SECRET).verify(body, headers)).toEqual({
+  expect(new Webhook(testSecret).verify(body, headers)).toEqual({
     type: "invoice.accepted",
     timestamp: "2027-01-02T03:04:05.000Z",
     data: { number: "Æ-1", total: 10.5 },
@@ -103,8 +103,8 @@ test("each attempt has its own time and signature, the same id and the same body
     received.push([header("webhook-id"), body, header("webhook-timestamp"), header("webhook-signature")]);
     response.writeHead(500).end();
   });
-  await sendWebhook(requestTo(port, { secret: SECRET, timestampSeconds: 1_000 }));
-  await sendWebhook(requestTo(port, { secret: SECRET, timestampSeconds: 2_000 }));
+  await sendWebhook(requestTo(port, { secret: testSecret, timestampSeconds: 1_000 }));
+  await sendWebhook(requestTo(port, { secret: testSecret, timestampSeconds: 2_000 }));
   const [first, second] = received as [string[], string[]];
   expect(first.slice(0, 2)).toEqual(second.slice(0, 2));
   expect([first[2], second[2]]).toEqual(["1000", "2000"]);

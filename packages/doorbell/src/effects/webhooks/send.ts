@@ -1,9 +1,6 @@
-/**
- * Sends one webhook, once. Owns the request: its bytes, headers, deadline, and what is read of the answer.
- * It never retries, never follows a redirect, never speaks to an address that is not public, and never throws: every
- * end is one of the three outcomes.
- */
-
+// Sends one webhook, once. Owns the request: its bytes, headers, deadline, and what is read of the answer.
+// It never retries, never follows a redirect, never speaks to an address that is not public, and never throws: every
+// end is one of the three outcomes.
 import { Client, type Dispatcher } from "undici";
 import { toMs } from "../../core/duration.ts";
 import { DoorbellError } from "../../core/errors.ts";
@@ -44,11 +41,11 @@ export interface WebhookParts {
   readonly resolve?: ResolveHost;
 }
 
-const BODY_MAX_BYTES = 1_048_576;
-const RESPONSE_MAX_BYTES = 65_536;
-const URL_MAX_BYTES = 2_000;
+const bodyMaxBytes = 1_048_576;
+const responseMaxBytes = 65_536;
+const urlMaxBytes = 2_000;
 /** What a reason quotes of the answer. */
-const EXCERPT_MAX_BYTES = 300;
+const excerptMaxBytes = 300;
 
 /** Sends the webhook and says what became of it. Any 2xx is a success, whatever follows its head. */
 export async function sendWebhook(request: WebhookRequest, parts: WebhookParts = {}): Promise<WebhookResult> {
@@ -80,7 +77,7 @@ function prepare(request: WebhookRequest): Prepared {
     throw new DoorbellError("key_invalid", "webhook id is not 1 to 300 characters of printable ASCII");
   assertStorableText(event, { name: "webhook event", maxBytes: 200 });
   const timestamp = occurredAt === undefined ? {} : { timestamp: occurredAt.toISOString() };
-  const json = toStorableJson({ type: event, ...timestamp, data }, { path: "webhook", maxBytes: BODY_MAX_BYTES });
+  const json = toStorableJson({ type: event, ...timestamp, data }, { path: "webhook", maxBytes: bodyMaxBytes });
   const body = Buffer.from(json.text, "utf8");
   const secrets = request.secrets ?? (request.secret === undefined ? [] : [request.secret]);
   const signature =
@@ -100,7 +97,7 @@ function prepare(request: WebhookRequest): Prepared {
 }
 
 function webhookUrl(text: string): URL {
-  assertStorableText(text, { name: "webhook url", maxBytes: URL_MAX_BYTES, code: "option_invalid" });
+  assertStorableText(text, { name: "webhook url", maxBytes: urlMaxBytes, code: "option_invalid" });
   const refused = (reason: string) => new DoorbellError("option_invalid", `webhook url ${reason}`);
   if (!URL.canParse(text)) throw refused("is not a URL");
   const url = new URL(text);
@@ -142,11 +139,11 @@ async function exchange(
   }
 }
 
-async function summarise(answer: Dispatcher.ResponseData, host: string, maxBytes = RESPONSE_MAX_BYTES) {
+async function summarise(answer: Dispatcher.ResponseData, host: string, maxBytes = responseMaxBytes) {
   const { statusCode: status, headers, body } = answer;
   const retryAfter = headers["retry-after"];
   const success = status >= 200 && status < 300;
-  const excerpt = success ? "" : await readExcerpt(body, Math.min(maxBytes, RESPONSE_MAX_BYTES));
+  const excerpt = success ? "" : await readExcerpt(body, Math.min(maxBytes, responseMaxBytes));
   // From here on the body may fail as it likes: it has been read, or nobody wants it.
   body.on("error", () => {});
   body.destroy();
@@ -172,5 +169,5 @@ async function readExcerpt(body: AsyncIterable<Uint8Array>, maxBytes: number): P
     // What has come so far is enough for a message.
   }
   const text = Buffer.concat(chunks).subarray(0, maxBytes).toString("utf8");
-  return safeText(text.replace(/\s+/g, " ").trim(), EXCERPT_MAX_BYTES);
+  return safeText(text.replace(/\s+/g, " ").trim(), excerptMaxBytes);
 }

@@ -1,8 +1,5 @@
-/**
- * The guard against requests to addresses that are not public, tried with every spelling we know, against a server that
- * listens on every address of this machine and counts who comes.
- */
-
+// The guard against requests to addresses that are not public, tried with every spelling we know, against a server that
+// listens on every address of this machine and counts who comes.
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -40,20 +37,20 @@ function send(url: string, parts?: WebhookParts, allowPrivate = false) {
   return sendWebhook(request, parts);
 }
 
-const LOOPBACK =
+const loopbackHosts =
   "localhost LOCALHOST 127.0.0.1 127.0.0.1. 127.1 127.0.1 127.255.255.254 2130706433 0x7f000001 0x7F.1 0x7f.0.0.1 " +
   "0177.0.0.1 017700000001 0177.1 0 0.0.0.0 0x0 00.0.0.0 000000000 １２７.０.０.１ ①②⑦.⓪.⓪.① 127。0。0。1 %31%32%37.0.0.1 " +
   "[::1] [0:0:0:0:0:0:0:1] [0000::0001] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:ffff:7f00:1] [::FFFF:127.0.0.1] " +
   "[::127.0.0.1] [::7f00:1] [::ffff:0:127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::127.0.0.1] [64:ff9b:1::7f00:1] [2002:7f00:1::] " +
   "[2001::1] [2001:0:7f00:1::]";
 
-const PRIVATE =
+const privateHosts =
   "10.0.0.5 10.255.255.255 0x0a000005 172.16.0.1 172.31.255.254 192.168.1.1 192.168.257 169.254.169.254 169.254.170.2 0xa9fea9fe " +
   "2852039166 0251.0376.0251.0376 169.16689662 [::ffff:169.254.169.254] [::ffff:a9fe:a9fe] 100.64.0.1 100.100.100.200 168.63.129.16 " +
   "198.18.0.1 192.0.0.8 192.0.0.192 192.0.2.1 198.51.100.1 203.0.113.1 192.88.99.1 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 " +
   "[fe80::1] [fec0::1] [fc00::1] [fd00::1] [fd00:ec2::254] [ff02::1] [100::1] [2001:db8::1] [3fff::1] [5f00::1] [4000::1] [2001:20::1]";
 
-test.each([...LOOPBACK.split(" "), ...PRIVATE.split(" ")])("%s is not connected to", async (host) => {
+test.each([...loopbackHosts.split(" "), ...privateHosts.split(" ")])("%s is not connected to", async (host) => {
   expect(await send(`http://${host}:${port}/`)).toMatchObject({
     outcome: "not_done",
     permanent: true,
