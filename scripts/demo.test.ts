@@ -94,6 +94,38 @@ test(
 );
 
 test(
+  "stays up, says what to try, and takes everything down when it is interrupted",
+  async () => {
+    const running = start();
+    const exit = once(running, "exit");
+    let children: readonly number[] = [];
+    const lines = await linesUntilTheEnd(running, (line) => {
+      if (!line.endsWith("Ctrl-C ends everything.")) return;
+      children = descendantsOf(running.pid as number);
+      running.kill("SIGINT");
+    });
+    expect(await exit, told).toEqual([0, null]);
+    expect(lines).toContain("Everything holds.");
+    expect(lines.filter((line) => line.startsWith("  npm run doorbell -- "))).toHaveLength(5);
+    expect(foldersLeft()).toEqual([]);
+    expect(children.length).toBeGreaterThanOrEqual(4);
+    await expect.poll(() => children.filter(isAlive), { timeout: 5_000, interval: 100 }).toEqual([]);
+  },
+  withinMs,
+);
+
+test.each([
+  ["an option that it does not know", ["--twice"], "Unknown option '--twice'"],
+  ["a folder that is not there", ["--documents", "/nowhere"], "there is no folder /nowhere"],
+])("asked for %s, it says so and starts nothing", async (_, args, said) => {
+  const running = start(...args);
+  const exit = once(running, "exit");
+  expect(await linesUntilTheEnd(running)).toEqual([]);
+  expect(await exit).toEqual([2, null]);
+  expect(told).toContain(said);
+});
+
+test(
   "killed with -9 itself, it leaves no process and no folder behind",
   async () => {
     const running = start();

@@ -12,10 +12,16 @@ import { runDemo } from "./demo/run.ts";
 import { openStand } from "./demo/stand.ts";
 import { TakeDown } from "./demo/take-down.ts";
 
-const exitInterrupted = 130;
+interface Ending {
+  readonly exitCode: number;
+  /** Until a signal comes. */
+  readonly staysUp: boolean;
+}
 
-/** Resolves with the exit code when everything is read and counted; what was brought up stays up. */
-async function demo(options: DemoOptions, takeDown: TakeDown): Promise<number> {
+const interruption: Ending = { exitCode: 130, staysUp: false };
+
+/** Resolves when everything is read and counted. What it brings up, `takeDown` is told of, also when it throws. */
+async function demo(options: DemoOptions, takeDown: TakeDown): Promise<Ending> {
   const files = await loadFiles(options.documents);
   const narrator = createNarrator(options.json ? process.stderr : process.stdout);
   narrator.say("Starting Postgres, one web process and two workers …");
@@ -31,17 +37,17 @@ async function demo(options: DemoOptions, takeDown: TakeDown): Promise<number> {
   narrator.say(problems.length === 0 ? "Everything holds." : `It does not hold:\n  ${problems.join("\n  ")}`);
   if (!options.once) narrator.say(`\n${await nextSteps(stand, outcome)}`);
   if (options.json) process.stdout.write(`${JSON.stringify(summary(outcome))}\n`);
-  return problems.length === 0 ? 0 : 1;
-}
-
-function exitCodeOf(error: unknown): number {
-  return error instanceof DemoError ? error.exitCode : 1;
+  return { exitCode: problems.length === 0 ? 0 : 1, staysUp: !options.once };
 }
 
 /** Says what went wrong: what whoever runs it can act upon as it stands, everything else with its stack. */
-function complain(error: unknown): void {
-  const isForPeople = error instanceof DemoError || !(error instanceof Error);
-  console.error(isForPeople ? String(error instanceof Error ? error.message : error) : (error.stack ?? error.message));
+function failureOf(error: unknown): Ending {
+  if (error instanceof DemoError) {
+    console.error(error.message);
+    return { exitCode: error.exitCode, staysUp: false };
+  }
+  console.error(error);
+  return { exitCode: 1, staysUp: false };
 }
 
 async function main(): Promise<number> {
@@ -52,28 +58,17 @@ async function main(): Promise<number> {
   }
   const takeDown = new TakeDown();
   // A terminal sends Ctrl-C to us and to who started us, who passes it on: a second signal is not a second wish.
-  const interrupted = new Promise<number>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(exitInterrupted));
+  const interrupted = new Promise<Ending>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(interruption));
   });
-  const ended = demo(options, takeDown).then(
-    async (exitCode) => {
-      if (!options.once) await interrupted;
-      return exitCode;
-    },
-    (error: unknown) => {
-      // What fails because everything is being taken down is not worth a word.
-      if (!takeDown.isRunning) complain(error);
-      return exitCodeOf(error);
-    },
+  const finished = demo(options, takeDown).catch((error: unknown) =>
+    // What fails because everything is being taken down is not worth a word.
+    takeDown.isRunning ? interruption : failureOf(error),
   );
-  const exitCode = await Promise.race([ended, interrupted]);
+  const ending = await Promise.race([finished, interrupted]);
+  if (ending.staysUp) await interrupted;
   await takeDown.run();
-  return exitCode;
+  return ending.exitCode;
 }
 
-main()
-  .catch((error: unknown) => {
-    complain(error);
-    return exitCodeOf(error);
-  })
-  .then((exitCode) => process.exit(exitCode));
+process.exit(await main().catch((error: unknown) => failureOf(error).exitCode));

@@ -30,7 +30,10 @@ export async function openDemoDatabase(folder: RunFolder, keep: boolean, takeDow
 }
 
 async function openEmbedded(folder: RunFolder, keep: boolean, takeDown: TakeDown): Promise<DemoDatabase> {
-  const server = await startEmbeddedPostgres(keep ? { dataDir: join(folder.path, "postgres") } : {});
+  const where = keep ? { dataDir: join(folder.path, "postgres") } : {};
+  const server = await startEmbeddedPostgres(where).catch((error: Error) => {
+    throw new DemoError(error.message);
+  });
   await takeDown.push(() => server.stop());
   // It trusts whoever comes from this machine: the login needs no password.
   const appUrl = server.urlFor("postgres", appLogin);

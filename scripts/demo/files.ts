@@ -1,8 +1,8 @@
 // What is uploaded: the samples, made on the spot, or the files of a folder with a manifest of right answers.
 import { type SampleAccount, sampleAccounts } from "../../apps/invoices/samples/bill.ts";
 import { makeSamples, type Sample } from "../../apps/invoices/samples/make-samples.ts";
-import type { ManifestEntry } from "../../apps/invoices/src/documents/score.ts";
 import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
+import type { ManifestEntry } from "../../apps/invoices/test/documents/score.ts";
 import type { DemoAccount } from "./accounts.ts";
 import { readManifest } from "./manifest.ts";
 
@@ -35,7 +35,10 @@ export async function loadFiles(documents: string | null): Promise<DemoFiles> {
     const sampleAccount = sampleAccounts[index % sampleAccounts.length] ?? sampleAccounts[0];
     return { ...file, sampleAccount, expected: null };
   });
-  return { files: spread, manifest: entries };
+  const hostile = new Set(entries.filter(({ kind }) => kind === "hostile").map(({ file }) => file));
+  const isHostile = ({ name }: SourceFile): number => (hostile.has(name) ? 1 : 0);
+  // What is hostile comes first, where it is in the way of all others.
+  return { files: spread.sort((a, b) => isHostile(b) - isHostile(a)), manifest: entries };
 }
 
 /** One of each account, and round again: that is how they arrive. */

@@ -16,9 +16,10 @@ export async function look({ accounts, ledger, web }: Stand, uploads: readonly U
   const taken = takenDocuments(uploads);
   const documents: DemoDocument[] = [];
   for (const account of accounts) {
-    const shown = new Map((await listDocuments(web.url, account)).map((document) => [document.id, document]));
+    // Jobs first: what is asked for after a job has ended is as it left it.
     const jobs = new Map((await ledger.jobs(account.id)).map((job) => [job.id, job]));
     const letters = new Map((await ledger.deadLetters(account.id)).map((letter) => [letter.id, letter]));
+    const shown = new Map((await listDocuments(web.url, account)).map((document) => [document.id, document]));
     for (const [id, { files, jobId }] of taken) {
       if (files[0]?.account !== account) continue;
       const [job, deadLetter] = [jobs.get(jobId) ?? null, letters.get(jobId) ?? null];
@@ -33,7 +34,7 @@ function takenDocuments(uploads: readonly Upload[]): ReadonlyMap<string, TakenDo
   for (const upload of uploads) {
     if (!("taken" in upload)) continue;
     const { id, jobId } = upload.taken;
-    const document = documents.get(id) ?? { jobId: jobId ?? "", files: [] };
+    const document = documents.get(id) ?? { jobId, files: [] };
     document.files.push(upload.file);
     documents.set(id, document);
   }

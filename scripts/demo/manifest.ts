@@ -2,7 +2,7 @@
 // so that a wrong folder is told at once.
 import { readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ManifestEntry } from "../../apps/invoices/src/documents/score.ts";
+import type { ManifestEntry } from "../../apps/invoices/test/documents/score.ts";
 import { UsageError } from "./demo-error.ts";
 
 export interface ManifestFile {

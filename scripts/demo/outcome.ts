@@ -1,6 +1,7 @@
 // What became of the uploads: gathered from HTTP and the ledger, put together per document.
-import type { DocumentResult, Score } from "../../apps/invoices/src/documents/score.ts";
+
 import type { DocumentView } from "../../apps/invoices/src/store/views.ts";
+import type { DocumentResult, Score } from "../../apps/invoices/test/documents/score.ts";
 import type { DemoAccount } from "./accounts.ts";
 import type { Upload } from "./client.ts";
 import type { DemoFile } from "./files.ts";

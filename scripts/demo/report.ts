@@ -1,6 +1,6 @@
 // The end of the demo, for a person: per account what was read, what needs review, what is in the dead letters and why,
 // and the proof.
-import type { Score } from "../../apps/invoices/src/documents/score.ts";
+import type { Score } from "../../apps/invoices/test/documents/score.ts";
 import { type DemoDocument, isAccepted, isDeadLetter, isLost, needsReview, type Outcome } from "./outcome.ts";
 
 type Row = readonly string[];

@@ -1,6 +1,6 @@
 // The run itself: uploads, a kill in the middle, waiting until every job has come to an end, and the counting.
 import { setTimeout as delay } from "node:timers/promises";
-import { scoreDocuments } from "../../apps/invoices/src/documents/score.ts";
+import { scoreDocuments } from "../../apps/invoices/test/documents/score.ts";
 import { type Upload, uploadFile } from "./client.ts";
 import { countDoorbellsDropped, countEffects } from "./count.ts";
 import { type DemoFile, type DemoFiles, giveTo, sampleProblems } from "./files.ts";

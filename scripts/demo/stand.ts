@@ -55,13 +55,20 @@ export async function openStand(options: DemoOptions, takeDown: TakeDown): Promi
 
   const objectsUrl = `file:${folder.objects}`;
   const env = {
-    ...{ DATABASE_URL: database.appUrl, DOORBELL_ENV: "development", DOORBELL_OBJECTS: objectsUrl },
+    DATABASE_URL: database.appUrl,
+    DOORBELL_ENV: "development",
+    DOORBELL_APP: appModule,
+    DOORBELL_OBJECTS: objectsUrl,
     // A free one, and the log says which.
-    ...{ DOORBELL_PORT: "0", DOORBELL_APP: appModule },
+    DOORBELL_PORT: "0",
+    DOORBELL_CONCURRENCY: concurrency,
     // Short, so that what the killed worker held is soon somebody else's.
-    ...{ DOORBELL_LEASE: "5s", DOORBELL_SWEEP_EVERY: "1s", DOORBELL_GRACE: "3s", DOORBELL_CONCURRENCY: concurrency },
+    DOORBELL_LEASE: "5s",
+    DOORBELL_SWEEP_EVERY: "1s",
+    DOORBELL_GRACE: "3s",
     // The receiver is on this machine, which in production no webhook may reach.
-    ...{ DOORBELL_WEBHOOK_ALLOW_PRIVATE: "1", DOORBELL_SMTP_URL: mailCatcher.url },
+    DOORBELL_WEBHOOK_ALLOW_PRIVATE: "1",
+    DOORBELL_SMTP_URL: mailCatcher.url,
     INVOICES_MAIL_FROM: "invoices@demo.example",
   };
   const start = (name: string, role: string): DemoProcess => {

@@ -1,12 +1,12 @@
-// What whoever administers the application does from a terminal: brings its schema up to date, and makes accounts. Web and
-// worker have no part in it.
+// What whoever administers the application asks for: to bring its schema up to date, and to make accounts. Web and worker
+// have no part in it.
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import { createAccount } from "./store/accounts.ts";
 import { withAdmin } from "./store/admin.ts";
 import { migrateInvoices } from "./store/migrate.ts";
 
-const usage = `Usage: npm run admin -w apps/invoices -- COMMAND
+export const usage = `Usage: npm run admin -w apps/invoices -- COMMAND
 
   migrate                          brings the schema "invoices" up to date; doorbell migrate comes first
   add-account ID --email ADDRESS   makes an account, and prints its token, which is stored nowhere
@@ -16,18 +16,19 @@ const usage = `Usage: npm run admin -w apps/invoices -- COMMAND
 DATABASE_URL names the database, and a login that may create roles.
 `;
 
-const exitUsage = 2;
+/** It was asked for something that it does not know. */
+export class UsageError extends Error {}
 
-class UsageError extends Error {}
-
-async function main(args: readonly string[]): Promise<void> {
+/** Resolves with what there is to say. Throws UsageError, and what Postgres throws. */
+export async function administer(args: readonly string[], databaseUrl: string | undefined): Promise<string> {
   const { positionals, values } = parse(args);
-  const url = process.env["DATABASE_URL"];
+  const url = required(databaseUrl, "DATABASE_URL");
   const [command, id, ...rest] = positionals;
   if (command === "migrate" && id === undefined) {
-    const applied = await withAdmin(required(url, "DATABASE_URL"), migrateInvoices);
-    console.log(applied.length === 0 ? "up to date" : `applied ${applied.join(", ")}`);
-  } else if (command === "add-account" && id !== undefined && rest.length === 0) {
+    const applied = await withAdmin(url, migrateInvoices);
+    return applied.length === 0 ? "up to date" : `applied ${applied.join(", ")}`;
+  }
+  if (command === "add-account" && id !== undefined && rest.length === 0) {
     const account = {
       account_id: id,
       name: values.name ?? id,
@@ -35,12 +36,11 @@ async function main(args: readonly string[]): Promise<void> {
       webhook_url: values.webhook ?? null,
       webhook_secret: values.webhook === undefined ? null : makeSecret(),
     };
-    const token = await withAdmin(required(url, "DATABASE_URL"), (admin) => createAccount(admin, account));
-    console.log(`token   ${token}`);
-    if (account.webhook_secret !== null) console.log(`secret  ${account.webhook_secret}`);
-  } else {
-    throw new UsageError(command === undefined ? "no command was given" : `not a command: ${positionals.join(" ")}`);
+    const token = await withAdmin(url, (admin) => createAccount(admin, account));
+    const { webhook_secret: secret } = account;
+    return secret === null ? `token   ${token}` : `token   ${token}\nsecret  ${secret}`;
   }
+  throw new UsageError(command === undefined ? "no command was given" : `not a command: ${positionals.join(" ")}`);
 }
 
 function parse(args: readonly string[]) {
@@ -64,19 +64,10 @@ function required(value: string | undefined, name: string): string {
 }
 
 /** What the database refuses, in words that whoever typed it can act upon. */
-function explain(error: unknown): string {
+export function explain(error: unknown): string {
   const { constraint, message = String(error) } = error as { readonly constraint?: string; readonly message?: string };
   if (constraint === "accounts_pkey") return "there is an account of this id already";
   if (constraint === "accounts_account_id_check")
     return "an account's id is made of a-z, 0-9 and -, at most 40 of them";
   return message;
-}
-
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  const isUsage = error instanceof UsageError;
-  console.error(explain(error));
-  if (isUsage) console.error(`\n${usage}`);
-  process.exitCode = isUsage ? exitUsage : 1;
 }

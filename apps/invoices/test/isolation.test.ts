@@ -15,7 +15,8 @@ const rowsIn = (table: Table, account: keyof typeof counts) => (table === "accou
 const insertsInto: Readonly<Record<Table, string>> = {
   accounts: "(account_id, name, contact_email) values ('c', 'c', 'c@example.com')",
   tokens: "(account_id, token_sha256) values ('a', sha256('new'))",
-  documents: "(account_id, document_id, sha256, size_bytes) values ('a', gen_random_uuid(), repeat('f', 64), 1)",
+  documents:
+    "(account_id, document_id, job_id, sha256, size_bytes) values ('a', gen_random_uuid(), gen_random_uuid(), repeat('f', 64), 1)",
   extracted_invoices:
     "(account_id, document_id, invoice, extractor_version) values ('a', gen_random_uuid(), '{}', '1')",
   invoice_numbers: "(account_id, seller_key, number, document_id) values ('a', '', 'new', gen_random_uuid())",
@@ -42,8 +43,8 @@ beforeAll(async () => {
       select account_id, n, gen_random_uuid() as id, account_id || n as text
         from (values ('a', ${counts.a}), ('b', ${counts.b})) c(account_id, count), generate_series(1, count) n;
     insert into invoices.tokens select account_id, sha256(text::bytea) from ids;
-    insert into invoices.documents (account_id, document_id, sha256, size_bytes)
-      select account_id, id, encode(sha256(text::bytea), 'hex'), 1 from ids;
+    insert into invoices.documents (account_id, document_id, job_id, sha256, size_bytes)
+      select account_id, id, id, encode(sha256(text::bytea), 'hex'), 1 from ids;
     insert into invoices.extracted_invoices (account_id, document_id, invoice, extractor_version)
       select account_id, id, '{}', '1' from ids;
     insert into invoices.invoice_numbers select account_id, '', text, id from ids;

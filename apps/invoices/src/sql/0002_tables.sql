@@ -39,7 +39,7 @@ create table invoices.documents (
   sha256      text collate "C" not null check (sha256 ~ '^[0-9a-f]{64}$'),
   size_bytes  int not null check (size_bytes > 0),
   file_name   text,                       -- as the sender calls it: shown, never used to decide anything
-  job_id      uuid,                       -- set in the transaction that inserts the row
+  job_id      uuid not null,              -- that reads it; enqueued in the transaction that inserts the row
   received_at timestamptz not null default now(),
   state       text collate "C" not null default 'received' check (state in ('received', 'accepted', 'needs_review', 'rejected')),
   kind        text collate "C",           -- by its bytes: pdf, xml, email, …

@@ -1,12 +1,15 @@
 // Statements about uploaded documents. All under the account's clamp; the account is named as well, for the indexes.
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { Extraction } from "../documents/extraction.ts";
 import type { Db } from "./database.ts";
 import type { InvoicesSchema } from "./schema.ts";
 
 export type Document = Selectable<InvoicesSchema["invoices.documents"]>;
 
-export type NewDocument = Pick<Document, "account_id" | "document_id" | "sha256" | "size_bytes" | "file_name">;
+export type NewDocument = Pick<
+  Document,
+  "account_id" | "document_id" | "job_id" | "sha256" | "size_bytes" | "file_name"
+>;
 
 /** False: the account has a document of these bytes. Waits for a rival that is about to insert it. */
 export async function insertDocument(db: Db, document: NewDocument): Promise<boolean> {
@@ -17,15 +20,6 @@ export async function insertDocument(db: Db, document: NewDocument): Promise<boo
     .returning("document_id")
     .executeTakeFirst();
   return inserted !== undefined;
-}
-
-export async function setJob(db: Db, account: string, documentId: string, jobId: string): Promise<void> {
-  await db
-    .updateTable("invoices.documents")
-    .set({ job_id: jobId })
-    .where("account_id", "=", account)
-    .where("document_id", "=", documentId)
-    .execute();
 }
 
 /** The document of these bytes. Throws when the account has none. */
@@ -53,7 +47,7 @@ export async function recordDecision(
       method,
       reasons: JSON.stringify(reasons),
       warnings: JSON.stringify(warnings),
-      decided_at: new Date(),
+      decided_at: sql<Date>`now()`,
     })
     .where("account_id", "=", account)
     .where("document_id", "=", documentId)

@@ -1,4 +1,5 @@
 // Statements about what was read from documents. All under the account's clamp.
+import { sql } from "kysely";
 import type { Extraction } from "../documents/extraction.ts";
 import type { Invoice } from "../documents/invoice.ts";
 import type { Db } from "./database.ts";
@@ -23,7 +24,7 @@ export async function saveExtracted(
     ...columnsOf(invoice),
     invoice: JSON.stringify(invoice),
     extractor_version: extractorVersion,
-    extracted_at: new Date(),
+    extracted_at: sql<Date>`now()`,
   };
   await db
     .insertInto("invoices.extracted_invoices")

@@ -34,7 +34,7 @@ interface DocumentsTable {
   sha256: string;
   size_bytes: number;
   file_name: string | null;
-  job_id: string | null;
+  job_id: string;
   received_at: Generated<Date>;
   state: Generated<DocumentState>;
   kind: DocumentKind | null;

@@ -4,12 +4,12 @@ import { contentKey, newId } from "doorbell-jobs";
 import { extractInvoice } from "../jobs.ts";
 import type { Resources } from "../resources.ts";
 import { asAccount } from "../store/database.ts";
-import { insertDocument, requireDocumentByHash, setJob } from "../store/documents.ts";
+import { insertDocument, requireDocumentByHash } from "../store/documents.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 
 export interface TakenIn {
   readonly id: string;
-  readonly jobId: string | null;
+  readonly jobId: string;
   /** These bytes had come before: it is the same document, and the same job. */
   readonly duplicate: boolean;
 }
@@ -20,10 +20,11 @@ export async function takeIn(resources: Resources, account: string, { bytes, nam
   // Before the transaction: bytes without a row are harmless, a row without bytes is not.
   const object = await doorbell.objects.put(account, contentKey(bytes), bytes);
   return await asAccount(resources, account, async (db, tx) => {
-    const documentId = newId();
+    const [documentId, jobId] = [newId(), newId()];
     const isNew = await insertDocument(db, {
       account_id: account,
       document_id: documentId,
+      job_id: jobId,
       sha256: object.sha256,
       size_bytes: object.size,
       file_name: name,
@@ -32,12 +33,7 @@ export async function takeIn(resources: Resources, account: string, { bytes, nam
       const known = await requireDocumentByHash(db, account, object.sha256);
       return { id: known.document_id, jobId: known.job_id, duplicate: true };
     }
-    const job = await doorbell.enqueue(
-      extractInvoice,
-      { documentId },
-      { tenant: account, tx, object, idempotencyKey: object.sha256 },
-    );
-    await setJob(db, account, documentId, job.id);
-    return { id: documentId, jobId: job.id, duplicate: false };
+    await doorbell.enqueue(extractInvoice, { documentId }, { tenant: account, tx, id: jobId, object });
+    return { id: documentId, jobId, duplicate: false };
   });
 }

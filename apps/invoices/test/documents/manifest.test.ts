@@ -6,7 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { closeParserChildren, extractDocument } from "../../src/documents/extract-document.ts";
-import { type DocumentResult, type ManifestEntry, type Score, scoreDocuments } from "../../src/documents/score.ts";
+import { type DocumentResult, type ManifestEntry, type Score, scoreDocuments } from "./score.ts";
 
 const repository = fileURLToPath(new URL("../../../..", import.meta.url));
 const folder = process.env["DOORBELL_DOCUMENTS"] ?? path.resolve(repository, "../shared/documents");

@@ -1,8 +1,8 @@
 // Scores results against a manifest of right answers: how many documents of each kind were read right, whether anything
 // was accepted wrongly, and whether every hostile file ended as it may. It judges results only; it reads no document
 // and no file.
-import { amountsAgree, parseDecimal } from "./amount.ts";
-import type { ExtractionMethod, Reason } from "./extraction.ts";
+import { amountsAgree, parseDecimal } from "../../src/documents/amount.ts";
+import type { ExtractionMethod, Reason } from "../../src/documents/extraction.ts";
 import { outcomeProblems } from "./score-outcome.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Reads the outcomes that a manifest allows, which are written in prose ("permanent: pdf_corrupt, or needs_review"),
 // and says whether a result is one of them. Prose that names no outcome known here holds for nothing: a score must not
 // rise by being misunderstood.
-import { type RejectionCode, rejectionCodes } from "./rejection.ts";
+import { type RejectionCode, rejectionCodes } from "../../src/documents/rejection.ts";
 import type { DocumentResult } from "./score.ts";
 
 type Test = (result: DocumentResult) => boolean;
