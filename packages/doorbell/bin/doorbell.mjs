@@ -9,8 +9,9 @@ const inCheckout = existsSync(new URL("../tsconfig.build.json", import.meta.url)
 
 if (inCheckout) {
   const { register: registerTsx } = await import("tsx/esm/api");
-  registerTsx();
+  // In this order: hooks that are loaded through tsx's hooks, while this thread waits for them, may never come on Node 20.
   register("./source-condition.mjs", import.meta.url);
+  registerTsx();
   await import("../src/cli/main.ts");
 } else {
   await import("../dist/cli/main.js");

@@ -7,14 +7,17 @@
 -- A function that serves many tenants moves the clamp: in a loop, or row by row, in this form:
 --
 --   update doorbell.jobs j ...
---     from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id
---             from (select * from unnest(tenants, ids) o(tenant_id, id) order by tenant_id, id) o offset 0) o
---    where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
+--     from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.ids
+--             from (select o.tenant_id, array_agg(o.id order by o.id) as ids
+--                     from unnest(tenants, ids) o(tenant_id, id) group by 1 order by 1) o offset 0) o
+--    where j.tenant_id = any (array[o.tenant_id]) and j.id = any (o.ids) and j.id >= o.ids[1] and j.id <= o.ids[cardinality(o.ids)]
 --
--- A nested loop takes a row of o, which moves the clamp, then probes jobs by primary key, then updates: exactly one
--- tenant in force at any instant, and rows locked in one order, (tenant_id, id). Three things leave the planner no other
--- plan, whatever its statistics say: the other joins and scans are switched off on the function; `= any (array[x])` and
--- `>= x and <= x` can drive an index but not a merge or a hash; and the owner's policies cannot be an index condition.
+-- A nested loop takes a tenant of o, which moves the clamp, then finds its jobs by primary key, all in one index scan, then
+-- updates them: exactly one tenant in force at any instant, and rows locked in one order, (tenant_id, id). (Where each row
+-- brings more with it than its id, o has a row for each job, and the last line reads `j.id >= o.id and j.id <= o.id`.)
+-- Three things leave the planner no other plan, whatever its statistics say: the other joins and scans are switched off
+-- on the function; `= any (array[x])`, `>= x` and `<= x` can drive an index but not a merge or a hash; and the owner's
+-- policies cannot be an index condition. The bounds are for 15 and 16, which may take `= any (ids)` for a mere filter.
 -- Were the plan another all the same, it would see the rows of no tenant, or fail: it could not see another's. That
 -- nothing was claimed although rows are there is noticed (functions/05_claim.sql), and the doctor tries it at boot.
 

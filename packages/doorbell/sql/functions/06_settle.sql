@@ -21,32 +21,43 @@ set enable_material = off set enable_memoize = off as $$
 declare
   caller constant text := current_setting('doorbell.tenant_id', true);
   cap    constant int  := doorbell.max_attempts_cap();
+  result_of constant jsonb := (     -- by tenant and id, which is unique with the tenant only; null: there are none
+    select jsonb_object_agg(o.tenant_id || ' ' || o.id, o.result) from unnest(tenants, ids, results) o(tenant_id, id, result)
+     where o.result is not null);
+  error_of constant jsonb := (
+    select jsonb_object_agg(o.tenant_id || ' ' || o.id, o.error) from unnest(tenants, ids, errors) o(tenant_id, id, error)
+     where o.error is not null);
   again  record;
 begin
   perform doorbell.guard(settle.tenants, caller);
   perform doorbell.check_size(r, 'a result') from unnest(results) r where r is not null;
 
-  -- Several statements follow if not all are done. One ordered pass locks the rows first, so that they cannot deadlock.
-  if outcomes <> array_fill('done'::text, array[cardinality(outcomes)]) then
+  -- Nearly always all are done, at the same attempt: then one statement locks and settles them in one order. Where several
+  -- groups or statements follow, an ordered pass locks the rows first, so that they cannot deadlock.
+  if outcomes <> array_fill('done'::text, array[cardinality(outcomes)])
+     or attempts <> array_fill(attempts[1], array[cardinality(attempts)]) then
     perform from (
-      select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id, o.attempt
-        from (select * from unnest(tenants, ids, attempts) o(tenant_id, id, attempt)
-               order by o.tenant_id collate "C", o.id) o offset 0) o
-      join doorbell.jobs j on j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
-     where j.state = 'claimed' and j.claimed_by = settle.worker and j.attempts = o.attempt
+      select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.ids
+        from (select o.tenant_id collate "C" as tenant_id, array_agg(o.id order by o.id) as ids
+                from unnest(tenants, ids) o(tenant_id, id) group by 1 order by 1) o offset 0) o
+      join doorbell.jobs j on j.tenant_id = any (array[o.tenant_id]) and j.id = any (o.ids)
+                          and j.id >= o.ids[1] and j.id <= o.ids[cardinality(o.ids)]
+     where j.state = 'claimed' and j.claimed_by = settle.worker
        for update of j;
   end if;
 
   return query
   with settled as (
     delete from doorbell.jobs j
-     using (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id, o.attempt, o.outcome, o.result, o.error
-              from (select * from unnest(tenants, ids, attempts, outcomes, results, errors)
-                                    o(tenant_id, id, attempt, outcome, result, error)
-                     where o.outcome in ('done', 'cancelled') order by o.tenant_id collate "C", o.id) o offset 0) o
-     where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
+     using (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.attempt, o.outcome, o.ids
+              from (select o.tenant_id collate "C" as tenant_id, o.attempt, o.outcome, array_agg(o.id order by o.id) as ids
+                      from unnest(tenants, ids, attempts, outcomes) o(tenant_id, id, attempt, outcome)
+                     where o.outcome in ('done', 'cancelled') group by 1, 2, 3 order by 1, 2, 3) o offset 0) o
+     where j.tenant_id = any (array[o.tenant_id]) and j.id = any (o.ids) and j.id >= o.ids[1] and j.id <= o.ids[cardinality(o.ids)]
        and j.state = 'claimed' and j.claimed_by = settle.worker and j.attempts = o.attempt
-    returning j.*, o.outcome, o.result, o.error)
+    returning j.*, o.outcome,
+              case when result_of is not null then result_of -> (j.tenant_id || ' ' || j.id) end as result,
+              case when error_of is not null then error_of ->> (j.tenant_id || ' ' || j.id) end as error)
   insert into doorbell.job_history (
     tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
     object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, result, finished_at)

@@ -45,9 +45,10 @@ begin
     update doorbell.jobs j
        set state = 'claimed', attempts = j.attempts + 1, claimed_by = tick.worker, claimed_at = clock_timestamp(),
            lease_until = clock_timestamp() + lease_ms * interval '1 ms'
-      from (select set_config('doorbell.tenant_id', b.tenant_id, true) as tenant_id, b.id
-              from (select * from unnest(bell_tenants, bell_ids) b(tenant_id, id) order by b.tenant_id collate "C", b.id) b offset 0) b
-     where j.tenant_id = any (array[b.tenant_id]) and j.id >= b.id and j.id <= b.id
+      from (select set_config('doorbell.tenant_id', b.tenant_id, true) as tenant_id, b.ids
+              from (select b.tenant_id collate "C" as tenant_id, array_agg(b.id order by b.id) as ids
+                      from unnest(bell_tenants, bell_ids) b(tenant_id, id) group by 1 order by 1) b offset 0) b
+     where j.tenant_id = any (array[b.tenant_id]) and j.id = any (b.ids) and j.id >= b.ids[1] and j.id <= b.ids[cardinality(b.ids)]
        and j.state = 'queued' and j.run_after <= clock_timestamp() and j.kind = any (tick.kinds)
     returning 'claimed', j.tenant_id, j.id, j.kind, j.attempts, j.max_attempts, j.payload, j.object_key,
               j.object_sha256, j.object_size, j.traceparent;
