@@ -44,8 +44,8 @@ table attempts (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, attempt)
   CREATE UNIQUE INDEX attempts_pkey ON doorbell.attempts USING btree (tenant_id, job_id, attempt)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -80,8 +80,8 @@ table dead_letters (row-level security forced)
   CREATE INDEX dead_letters_fingerprint ON doorbell.dead_letters USING btree (tenant_id, fingerprint)
   CREATE INDEX dead_letters_object ON doorbell.dead_letters USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE UNIQUE INDEX dead_letters_pkey ON doorbell.dead_letters USING btree (tenant_id, id)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -114,8 +114,8 @@ table effect_outcomes (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, key, n, source)
   CREATE UNIQUE INDEX effect_outcomes_pkey ON doorbell.effect_outcomes USING btree (tenant_id, job_id, key, n, source)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -152,8 +152,8 @@ table effects (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, key, n)
   CREATE UNIQUE INDEX effects_pkey ON doorbell.effects USING btree (tenant_id, job_id, key, n)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -187,8 +187,8 @@ partitioned table job_history (row-level security forced)
   CREATE INDEX job_history_object ON doorbell.job_history USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE INDEX job_history_state ON doorbell.job_history USING btree (tenant_id, state, id) WHERE (state <> 'done'::text)
   CREATE UNIQUE INDEX job_history_pkey ON doorbell.job_history USING btree (tenant_id, id, finished_at)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -222,8 +222,8 @@ table job_history_rest (row-level security forced)
   CREATE INDEX job_history_rest_tenant_id_object_key_idx ON doorbell.job_history_rest USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE INDEX job_history_rest_tenant_id_state_id_idx ON doorbell.job_history_rest USING btree (tenant_id, state, id) WHERE (state <> 'done'::text)
   CREATE UNIQUE INDEX job_history_rest_pkey ON doorbell.job_history_rest USING btree (tenant_id, id, finished_at)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
 
 table job_keys (row-level security forced)
   tenant_id text not null
@@ -234,8 +234,8 @@ table job_keys (row-level security forced)
   constraint PRIMARY KEY (tenant_id, kind, key_hash)
   CREATE INDEX job_keys_job ON doorbell.job_keys USING btree (tenant_id COLLATE "POSIX", job_id)
   CREATE UNIQUE INDEX job_keys_pkey ON doorbell.job_keys USING btree (tenant_id, kind, key_hash)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
 
 table job_logs (row-level security forced)
   tenant_id text not null
@@ -250,8 +250,8 @@ table job_logs (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, attempt, n)
   CREATE UNIQUE INDEX job_logs_pkey ON doorbell.job_logs USING btree (tenant_id, job_id, attempt, n)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -283,8 +283,8 @@ table jobs (row-level security forced)
   CREATE INDEX jobs_due ON doorbell.jobs USING btree (tenant_id COLLATE "POSIX", run_after)
   CREATE INDEX jobs_object ON doorbell.jobs USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE UNIQUE INDEX jobs_pkey ON doorbell.jobs USING btree (tenant_id, id)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -370,8 +370,8 @@ table usage_counters (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, meter, day)
   CREATE UNIQUE INDEX usage_counters_pkey ON doorbell.usage_counters USING btree (tenant_id, meter, day)
+  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant_inside to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 

@@ -6,7 +6,7 @@
 --     empty both match no row.
 --   * Nobody but the owner can write a table. The functions are SECURITY DEFINER with a pinned search_path: the state
 --     machine, the fence and the tenant check live in one place.
---   * A function that serves many tenants moves the clamp, in a loop or row by row (functions/clamp.sql tells how).
+--   * A function that serves many tenants moves the clamp, in a loop or row by row (functions/01_clamp.sql tells how).
 --   * The line (doorbells and its companions) is shared: one order over all tenants, nothing in it but ids. It is read
 --     across tenants under the clamp '*', which matches no tenant's row anywhere else and which only our functions use.
 --
@@ -25,8 +25,9 @@ begin
     using      (tenant_id = current_setting('doorbell.tenant_id', true))
     with check (tenant_id = current_setting('doorbell.tenant_id', true))$p$, name);
   -- For our functions: the same test, written so that the two together cannot become an index condition. Where the
-  -- clamp moves row by row, only the statement's own conditions may drive an index (functions/clamp.sql).
-  execute format($p$create policy one_tenant_inside on doorbell.%I to doorbell_owner
+  -- clamp moves row by row, only the statement's own conditions may drive an index (functions/01_clamp.sql). The other one is
+  -- cheaper, and by their names is the one that is tried first.
+  execute format($p$create policy for_functions on doorbell.%I to doorbell_owner
     using      (tenant_id || '' = current_setting('doorbell.tenant_id', true))
     with check (tenant_id || '' = current_setting('doorbell.tenant_id', true))$p$, name);
 end $$;
@@ -219,7 +220,7 @@ select doorbell.force_tenancy('usage_counters');
 -- ── the line ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 -- Who should look at which job, and when. Disposable: a crash empties it, and the sweeper rings again.
--- functions/line.sql explains turns, clocks and milestones.
+-- functions/03_line.sql explains turns, clocks and milestones.
 create unlogged table doorbell.doorbells (
   lane      text collate "C" not null,
   turn      bigint,                               -- null: an alarm; it gets its turn at ring_at

@@ -52,8 +52,8 @@ const policy = (name: string, condition: string): string => `${name} using (${co
 /** The two sets of policies that keep a table to one tenant, as force_tenancy and force_line make them. */
 const soundPolicies: ReadonlySet<string> = new Set([
   [
+    policy("for_functions to {doorbell_owner}", `((tenant_id || ''::text) = ${theClamp})`),
     policy("one_tenant", `(tenant_id = ${theClamp})`),
-    policy("one_tenant_inside to {doorbell_owner}", `((tenant_id || ''::text) = ${theClamp})`),
   ].join("; "),
   policy(
     "the_line",

@@ -100,7 +100,7 @@ test.each<[string, string, FindingCode]>([
     "alter table doorbell.job_history_rest no force row level security",
     "table_unforced",
   ],
-  ["lacks a policy", "drop policy one_tenant_inside on doorbell.attempts", "table_policies"],
+  ["lacks a policy", "drop policy for_functions on doorbell.attempts", "table_policies"],
   ["has one policy more", "create policy all_of_it on doorbell.jobs using (true)", "table_policies"],
   [
     "has a policy with an exception",
