@@ -52,9 +52,9 @@ begin
       order by r.tenant_id, r.job_id for update of r skip locked);
 end $$;
 
--- Keeps leases. The ids that come back are still held by this worker, at these attempts; the others are lost.
+-- Keeps leases. The jobs that come back are still held by this worker, at these attempts; the others are lost, or settled.
 create or replace function doorbell.extend(worker text, tenants text[], ids uuid[], attempts int[], lease_ms bigint default 30000)
-returns setof uuid
+returns table (tenant_id text, id uuid)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_material = off set enable_memoize = off as $$
@@ -70,6 +70,6 @@ begin
                    order by o.tenant_id collate "C", o.id) o offset 0) o
    where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
      and j.state = 'claimed' and j.claimed_by = extend.worker and j.attempts = o.attempt
-  returning j.id;
+  returning j.tenant_id, j.id;
   perform doorbell.unclamp(caller);
 end $$;

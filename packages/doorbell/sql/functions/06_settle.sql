@@ -1,6 +1,6 @@
 -- Settle: attempts end. For doorbell_worker.
 --
--- Fenced by (claimed_by, attempts): the ids that come back are those whose attempt this was. The others are lost: their
+-- Fenced by (claimed_by, attempts): the jobs that come back are those whose attempt this was. The others are lost: their
 -- lease has passed on, and nothing of theirs is written. Per element:
 --
 --   done       → job_history, with the result                        cancelled  → job_history
@@ -8,12 +8,12 @@
 --   snooze, release → queued after the delay; the attempt is given back by raising max_attempts, within a cap: then failed
 --   wait       → waiting, while an effect of the job is in doubt; else queued at once
 --
--- delays are in ms. errors, codes and fingerprints belong to what did not go well.
+-- No outcomes at all: all are done. delays are in ms. errors, codes and fingerprints belong to what did not go well.
 create or replace function doorbell.settle(
-  worker text, tenants text[], ids uuid[], attempts int[], outcomes text[],
+  worker text, tenants text[], ids uuid[], attempts int[], outcomes text[] default null,
   delays bigint[] default null, results jsonb[] default null,
   errors text[] default null, codes text[] default null, fingerprints text[] default null)
-returns setof uuid
+returns table (tenant_id text, id uuid)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_material = off set enable_memoize = off as $$
@@ -34,8 +34,7 @@ begin
 
   -- Nearly always all are done, at the same attempt: then one statement locks and settles them in one order. Where several
   -- groups or statements follow, an ordered pass locks the rows first, so that they cannot deadlock.
-  if outcomes <> array_fill('done'::text, array[cardinality(outcomes)])
-     or attempts <> array_fill(attempts[1], array[cardinality(attempts)]) then
+  if outcomes is not null or attempts <> array_fill(attempts[1], array[cardinality(attempts)]) then
     perform from (
       select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.ids
         from (select o.tenant_id collate "C" as tenant_id, array_agg(o.id order by o.id) as ids
@@ -50,9 +49,10 @@ begin
   with settled as (
     delete from doorbell.jobs j
      using (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.attempt, o.outcome, o.ids
-              from (select o.tenant_id collate "C" as tenant_id, o.attempt, o.outcome, array_agg(o.id order by o.id) as ids
+              from (select o.tenant_id collate "C" as tenant_id, o.attempt, coalesce(o.outcome, 'done') as outcome,
+                           array_agg(o.id order by o.id) as ids
                       from unnest(tenants, ids, attempts, outcomes) o(tenant_id, id, attempt, outcome)
-                     where o.outcome in ('done', 'cancelled') group by 1, 2, 3 order by 1, 2, 3) o offset 0) o
+                     where coalesce(o.outcome, 'done') in ('done', 'cancelled') group by 1, 2, 3 order by 1, 2, 3) o offset 0) o
      where j.tenant_id = any (array[o.tenant_id]) and j.id = any (o.ids) and j.id >= o.ids[1] and j.id <= o.ids[cardinality(o.ids)]
        and j.state = 'claimed' and j.claimed_by = settle.worker and j.attempts = o.attempt
     returning j.*, o.outcome,
@@ -65,7 +65,7 @@ begin
          run_after, claimed_by, claimed_at, payload, object_key, object_sha256, object_size, idempotency_key, limit_key,
          traceparent, coalesce(error, last_error), result, clock_timestamp()
     from settled
-  returning id;
+  returning tenant_id, id;
 
   if outcomes && array['failed', 'retry', 'snooze', 'release'] then
     return query
@@ -90,7 +90,7 @@ begin
            run_after, claimed_by, claimed_at, payload, object_key, object_sha256, object_size, idempotency_key, limit_key,
            traceparent, coalesce(error, last_error), code, fingerprint, clock_timestamp()
       from settled
-    returning id;
+    returning tenant_id, id;
   end if;
 
   if outcomes && array['retry', 'snooze', 'release', 'wait'] then
@@ -111,14 +111,14 @@ begin
       insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, error_code, error, ended_at)
       select set_config('doorbell.tenant_id', tenant_id, true), id, attempts, outcome, settle.worker, claimed_at, code, error,
              clock_timestamp() from open)
-    select array_agg(o.id) as ids,
+    select array_agg(o.tenant_id) as tenants, array_agg(o.id) as ids,
            array_agg(o.lane) filter (where o.state = 'queued') as ring_lanes,
            array_agg(o.tenant_id) filter (where o.state = 'queued') as ring_tenants,
            array_agg(o.priority) filter (where o.state = 'queued') as ring_priorities,
            array_agg(o.id) filter (where o.state = 'queued') as ring_ids,
            array_agg(o.run_after) filter (where o.state = 'queued') as ring_ats
       into again from open o;
-    return query select unnest(again.ids);
+    return query select o.tenant_id, o.id from unnest(again.tenants, again.ids) o(tenant_id, id);
     if again.ring_ids is not null then
       perform set_config('doorbell.tenant_id', case when caller <> '' then caller else '*' end, true);
       perform doorbell.ring(again.ring_lanes, again.ring_tenants, again.ring_priorities, again.ring_ids, again.ring_ats);

@@ -9,7 +9,7 @@
 create or replace function doorbell.tick(
   worker text, kinds text[], n int, lanes text[] default null, lease_ms bigint default 30000,
   bell_tenants text[] default null, bell_ids uuid[] default null,
-  tenants text[] default '{}', ids uuid[] default '{}', attempts int[] default '{}', outcomes text[] default '{}',
+  tenants text[] default '{}', ids uuid[] default '{}', attempts int[] default '{}', outcomes text[] default null,
   delays bigint[] default null, results jsonb[] default null,
   errors text[] default null, codes text[] default null, fingerprints text[] default null)
 returns setof doorbell.tick_row
@@ -19,7 +19,7 @@ set enable_material = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
   caller  constant text := current_setting('doorbell.tenant_id', true);
-  settled uuid[];
+  settled record;
   claimed int;
 begin
   if caller <> '' then
@@ -27,12 +27,15 @@ begin
   end if;
 
   if cardinality(ids) > 0 then
-    settled := array(select doorbell.settle(worker, tick.tenants, ids, attempts, outcomes, delays, results, errors, codes, fingerprints));
-    if cardinality(settled) < cardinality(ids) then
+    select array_agg(s.tenant_id) as tenants, array_agg(s.id) as ids, count(*) as n into settled
+      from doorbell.settle(worker, tick.tenants, ids, attempts, outcomes, delays, results, errors, codes, fingerprints) s;
+    if settled.n < cardinality(ids) then
       return query
       select 'lost', o.tenant_id, o.id, null::text, o.attempt, null::int, null::jsonb, null::text, null::text,
              null::bigint, null::text
-        from unnest(tick.tenants, ids, attempts) o(tenant_id, id, attempt) where o.id <> all (settled);
+        from unnest(tick.tenants, ids, attempts) o(tenant_id, id, attempt)
+       where not exists (select from unnest(settled.tenants, settled.ids) s(tenant_id, id)
+                          where s.tenant_id = o.tenant_id and s.id = o.id);
     end if;
   end if;
 

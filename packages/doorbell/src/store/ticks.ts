@@ -98,7 +98,7 @@ export async function tick(client: pg.Client, request: TickRequest): Promise<Tic
         settlements.map((one) => one.tenant),
         settlements.map((one) => one.id),
         settlements.map((one) => one.attempt),
-        settlements.map((one) => one.outcome),
+        settlements.some((one) => one.outcome !== "done") ? settlements.map((one) => one.outcome) : null,
         column((one) => one.delayMs),
         column((one) => one.result ?? undefined),
         column((one) => one.error),
@@ -153,14 +153,14 @@ export async function settleOne(tx: Tx, worker: string, settlement: Settlement):
   return rows.length === 1;
 }
 
-/** Keeps leases of one worker. The ids that are still held. */
+/** Keeps leases of one worker. Which of them are still held. */
 export async function extend(
   client: pg.Client,
   fences: readonly Fence[],
   leaseMs: number,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query<{ id: string }>(
-    "select e as id from doorbell.extend($1, $2::text[], $3::uuid[], $4::int[], $5::bigint) e",
+): Promise<(fence: Pick<Fence, "tenant" | "id">) => boolean> {
+  const { rows } = await client.query<{ tenant_id: string; id: string }>(
+    "select tenant_id, id from doorbell.extend($1, $2::text[], $3::uuid[], $4::int[], $5::bigint)",
     [
       fences[0]?.worker,
       fences.map((fence) => fence.tenant),
@@ -169,5 +169,7 @@ export async function extend(
       leaseMs,
     ],
   );
-  return new Set(rows.map((row) => row.id));
+  // An id is one tenant's: two tenants may have chosen the same.
+  const held = new Set(rows.map((row) => `${row.id} ${row.tenant_id}`));
+  return ({ tenant, id }) => held.has(`${id} ${tenant}`);
 }

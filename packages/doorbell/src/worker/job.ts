@@ -34,7 +34,7 @@ export class JobContext implements Job<unknown> {
   readonly payload: unknown;
   readonly #attempt: Attempt;
   readonly #deps: JobDeps;
-  readonly #openStages: JobLog[] = [];
+  #openStages: JobLog[] | null = null;
   #jobLog: JobLog | null = null;
   #effects: EffectAttempt | null = null;
 
@@ -67,7 +67,7 @@ export class JobContext implements Job<unknown> {
   }
 
   get log(): Log {
-    const [stage, ...others] = this.#openStages;
+    const [stage, ...others] = this.#openStages ?? [];
     return stage !== undefined && others.length === 0 ? stage : this.#rootLog;
   }
 
@@ -85,7 +85,9 @@ export class JobContext implements Job<unknown> {
     const log = this.#rootLog.withStage(name);
     const startedAtMs = performance.now();
     const tookMs = (): number => Math.round(performance.now() - startedAtMs);
-    this.#openStages.push(log);
+    this.#openStages ??= [];
+    const open = this.#openStages;
+    open.push(log);
     try {
       const value = await fn(log);
       log.info(`stage ${name} done`, { took_ms: tookMs() });
@@ -94,7 +96,7 @@ export class JobContext implements Job<unknown> {
       log.warn(`stage ${name} failed`, { took_ms: tookMs(), error });
       throw error;
     } finally {
-      this.#openStages.splice(this.#openStages.indexOf(log), 1);
+      open.splice(open.indexOf(log), 1);
       this.#deps.metrics.stageTook(this.kind, name, tookMs() / 1_000);
     }
   }

@@ -1,8 +1,8 @@
-// Starts the lease keeper's thread and speaks with it. One message a batch of claims and one a batch of settlements: what
-// the thread needs to know, it knows before the handler begins.
+// Starts the lease keeper's thread and speaks with it. One message when claims come in, so that the thread knows of them
+// before a handler begins, and one when the last of them has ended.
 import { Worker as Thread } from "node:worker_threads";
 import type { Attempt } from "./attempt.ts";
-import type { KeeperMessage, KeeperReport, KeeperSettings, LostLease } from "./lease-thread.ts";
+import type { KeeperMessage, KeeperReport, KeeperSettings, KeptClaim, LostLease } from "./lease-thread.ts";
 
 export interface LeaseKeeperOptions extends KeeperSettings {
   /** These jobs are no longer ours: stop their attempts. */
@@ -13,7 +13,7 @@ export interface LeaseKeeperOptions extends KeeperSettings {
 
 export class LeaseKeeper {
   readonly #thread: Thread;
-  readonly #removed: string[] = [];
+  #batches = 0;
   #answers = true;
   #closed = false;
 
@@ -36,31 +36,28 @@ export class LeaseKeeper {
     return this.#answers;
   }
 
-  keep(attempts: readonly Attempt[]): void {
-    this.#postReleases(); // in this order: one of these may be the next attempt of a job that has just been released
-    this.#post({
-      add: {
-        tenants: attempts.map((attempt) => attempt.claimed.tenant),
-        ids: attempts.map((attempt) => attempt.claimed.id),
-        attempts: attempts.map((attempt) => attempt.claimed.attempt),
-        timeoutsMs: attempts.map((attempt) => attempt.handler.definition.timeoutMs),
-      },
-    });
-  }
-
-  /** Ends keeping. Collected for a turn of the loop: jobs often end together. */
-  release(id: string): void {
-    this.#removed.push(id);
-    if (this.#removed.length === 1) setImmediate(() => this.#postReleases());
+  /** Call what it returns once for each of these attempts when it has ended. */
+  keep(attempts: readonly Attempt[]): () => void {
+    this.#batches += 1;
+    const batch = this.#batches;
+    const claims: readonly KeptClaim[] = attempts.map(({ claimed, handler }) => [
+      claimed.tenant,
+      claimed.id,
+      claimed.attempt,
+      handler.definition.timeoutMs,
+    ]);
+    // As one text: cheap to hand over, and mostly never read, because most jobs end before their lease is to be renewed.
+    this.#post({ batch, claims: JSON.stringify(claims) });
+    let open = attempts.length;
+    return () => {
+      open -= 1;
+      if (open === 0) this.#post({ ended: batch });
+    };
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     await this.#thread.terminate();
-  }
-
-  #postReleases(): void {
-    if (this.#removed.length > 0) this.#post({ remove: this.#removed.splice(0) });
   }
 
   #post(message: KeeperMessage): void {

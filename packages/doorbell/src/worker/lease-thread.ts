@@ -6,26 +6,15 @@ import { Database } from "../store/database.ts";
 import type { Fence } from "../store/ledger.ts";
 import { extend } from "../store/ticks.ts";
 
-/** Jobs that were claimed; each with the longest it may run from now on. */
-interface AddMessage {
-  readonly add: {
-    readonly tenants: readonly string[];
-    readonly ids: readonly string[];
-    readonly attempts: readonly number[];
-    readonly timeoutsMs: readonly number[];
-  };
-}
-interface RemoveMessage {
-  readonly remove: readonly string[];
-}
-export type KeeperMessage = AddMessage | RemoveMessage;
+/** A claim, and the longest its attempt may run from now on. */
+export type KeptClaim = readonly [tenant: string, id: string, attempt: number, timeoutMs: number];
+
+/** Claims that came together (KeptClaim[] as JSON); and that all of a batch have ended. */
+export type KeeperMessage = { readonly batch: number; readonly claims: string } | { readonly ended: number };
 /** What the thread tells: leases that have passed on, and whether Postgres answers. */
 export type KeeperReport = { readonly lost: readonly LostLease[] } | { readonly answers: boolean };
 
-export interface LostLease {
-  readonly id: string;
-  readonly attempt: number;
-}
+export type LostLease = Pick<Fence, "tenant" | "id" | "attempt">;
 
 export interface KeeperSettings {
   readonly databaseUrl: string;
@@ -33,13 +22,40 @@ export interface KeeperSettings {
   readonly leaseMs: number;
 }
 
-interface Kept {
-  readonly fence: Fence;
-  readonly deadlineAtMs: number;
-  renewedAtMs: number;
+/** Which of its claims have ended meanwhile is found out when it is renewed: they come back as not held. */
+class Batch {
+  readonly #addedAtMs: number;
+  #renewedAtMs: number;
+  #claims: readonly KeptClaim[] | string;
+
+  constructor(claims: string, nowMs: number) {
+    this.#claims = claims;
+    this.#addedAtMs = nowMs;
+    this.#renewedAtMs = nowMs;
+  }
+
+  get renewedAtMs(): number {
+    return this.#renewedAtMs;
+  }
+
+  /** Of those that are left, the fences of those whose time is not up. */
+  within(worker: string, nowMs: number): readonly Fence[] {
+    return this.#read()
+      .filter(([, , , timeoutMs]) => nowMs < this.#addedAtMs + timeoutMs + deadlineGraceMs)
+      .map(([tenant, id, attempt]) => ({ worker, tenant, id, attempt }));
+  }
+
+  renewed(isHeld: (fence: Pick<Fence, "tenant" | "id">) => boolean, nowMs: number): void {
+    this.#claims = this.#read().filter(([tenant, id]) => isHeld({ tenant, id }));
+    this.#renewedAtMs = nowMs;
+  }
+
+  #read(): readonly KeptClaim[] {
+    if (typeof this.#claims === "string") this.#claims = JSON.parse(this.#claims) as readonly KeptClaim[];
+    return this.#claims;
+  }
 }
 
-const batchMax = 1_000;
 /** Long enough for the worker to say itself that the attempt has timed out. */
 const deadlineGraceMs = 1_000;
 
@@ -52,31 +68,25 @@ if (port !== null) {
     name: "doorbell lease keeper",
     answerWithinMs: settings.leaseMs,
   });
-  const kept = new Map<string, Kept>();
+  const batches = new Map<number, Batch>();
   const renewAfterMs = settings.leaseMs / 3;
   let client: pg.Client | null = null;
   let renewing = false;
 
   const renew = async (): Promise<void> => {
     const nowMs = performance.now();
-    const due = [...kept.values()].filter((one) => nowMs - one.renewedAtMs >= renewAfterMs && nowMs < one.deadlineAtMs);
-    for (let start = 0; start < due.length; start += batchMax) {
-      const batch = due.slice(start, start + batchMax);
-      client ??= await database.connect();
-      const held = await extend(
-        client,
-        batch.map((one) => one.fence),
-        settings.leaseMs,
-      );
-      const renewedAtMs = performance.now();
-      const lost: LostLease[] = [];
-      for (const one of batch) {
-        if (held.has(one.fence.id)) one.renewedAtMs = renewedAtMs;
-        else if (kept.get(one.fence.id) === one) {
-          kept.delete(one.fence.id);
-          lost.push({ id: one.fence.id, attempt: one.fence.attempt });
-        }
+    const due = [...batches].filter(([, batch]) => nowMs - batch.renewedAtMs >= renewAfterMs);
+    for (const [number, batch] of due) {
+      const fences = batch.within(settings.worker, nowMs);
+      if (fences.length === 0) {
+        batches.delete(number);
+        continue;
       }
+      client ??= await database.connect();
+      const isHeld = await extend(client, fences, settings.leaseMs);
+      batch.renewed(isHeld, performance.now());
+      // Most of these have simply ended; the worker knows which of them still run.
+      const lost = fences.filter((fence) => !isHeld(fence));
       if (lost.length > 0) port.postMessage({ lost } satisfies KeeperReport);
     }
     if (due.length > 0) port.postMessage({ answers: true } satisfies KeeperReport);
@@ -98,24 +108,7 @@ if (port !== null) {
   }, renewAfterMs / 4);
 
   port.on("message", (message: KeeperMessage) => {
-    if ("add" in message) {
-      const nowMs = performance.now();
-      const { tenants, ids, attempts, timeoutsMs } = message.add;
-      ids.forEach((id, index) => {
-        const fence = {
-          worker: settings.worker,
-          tenant: tenants[index] as string,
-          id,
-          attempt: attempts[index] as number,
-        };
-        kept.set(id, {
-          fence,
-          deadlineAtMs: nowMs + (timeoutsMs[index] as number) + deadlineGraceMs,
-          renewedAtMs: nowMs,
-        });
-      });
-    } else {
-      for (const id of message.remove) kept.delete(id);
-    }
+    if ("ended" in message) batches.delete(message.ended);
+    else batches.set(message.batch, new Batch(message.claims, performance.now()));
   });
 }

@@ -10,7 +10,7 @@ const lookEveryMs = 100;
 export class Pool {
   readonly #concurrency: number;
   readonly #handlers: ReadonlyMap<string, Handler>;
-  readonly #running = new Map<string, Attempt>();
+  readonly #running = new Set<Attempt>();
   readonly #left = new Set<Attempt>();
   readonly #emptyWaiters = new Set<() => void>();
   #timer: NodeJS.Timeout | null = null;
@@ -46,7 +46,7 @@ export class Pool {
     const nowMs = performance.now();
     const attempts = claimed.map((job) => {
       const attempt = new Attempt(job, this.#handlers.get(job.kind) as Handler, nowMs);
-      this.#running.set(job.id, attempt);
+      this.#running.add(attempt);
       return attempt;
     });
     this.#timer ??= setInterval(() => this.#stopOverdue(), lookEveryMs);
@@ -55,7 +55,7 @@ export class Pool {
 
   /** Frees the slot. */
   remove(attempt: Attempt): void {
-    if (this.#running.get(attempt.claimed.id) === attempt) this.#running.delete(attempt.claimed.id);
+    this.#running.delete(attempt);
     if (this.#running.size > 0) return;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -71,14 +71,16 @@ export class Pool {
     this.#left.delete(attempt);
   }
 
-  /** Stops the attempt, if it is the one that runs. */
-  stop(id: string, attemptNumber: number, reason: StopReason): void {
-    const attempt = this.#running.get(id);
-    if (attempt?.claimed.attempt === attemptNumber) attempt.stop(reason);
+  /** Stops this attempt, if it still runs. */
+  stop(which: Pick<ClaimedJob, "tenant" | "id" | "attempt">, reason: StopReason): void {
+    for (const attempt of this.#running) {
+      const { id, tenant, attempt: number } = attempt.claimed;
+      if (id === which.id && tenant === which.tenant && number === which.attempt) attempt.stop(reason);
+    }
   }
 
   stopAll(reason: StopReason): void {
-    for (const attempt of this.#running.values()) attempt.stop(reason);
+    for (const attempt of this.#running) attempt.stop(reason);
   }
 
   /** Resolves when nothing runs, or after so long. True: nothing runs. */
@@ -97,6 +99,6 @@ export class Pool {
 
   #stopOverdue(): void {
     const nowMs = performance.now();
-    for (const attempt of this.#running.values()) if (nowMs >= attempt.deadlineAtMs) attempt.stop("timeout");
+    for (const attempt of this.#running) if (nowMs >= attempt.deadlineAtMs) attempt.stop("timeout");
   }
 }

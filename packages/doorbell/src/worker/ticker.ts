@@ -170,8 +170,9 @@ export class Ticker {
     else this.#idleClients.push(client);
     this.#failures = 0;
     this.#answeredAtMs = performance.now();
-    const lost = new Set(answer.lost.map((one) => one.id));
-    for (const { settlement, onSettled } of batch) onSettled(lost.has(settlement.id) ? "lost" : "settled");
+    const isLost = ({ tenant, id }: Settlement): boolean =>
+      answer.lost.some((lost) => lost.id === id && lost.tenant === tenant);
+    for (const { settlement, onSettled } of batch) onSettled(isLost(settlement) ? "lost" : "settled");
     if (answer.claimed.length > 0) this.#options.onClaimed(answer.claimed);
     const { stale, unhandled, missed } = answer.dropped;
     if (stale + unhandled + missed > 0) this.#options.onDropped(answer.dropped);

@@ -180,7 +180,7 @@ export class Worker {
       worker: this.id,
       leaseMs,
       onLost: (leases) => {
-        for (const lease of leases) this.#pool.stop(lease.id, lease.attempt, "lease_lost");
+        for (const lease of leases) this.#pool.stop(lease, "lease_lost");
       },
       onDied: (error) => this.#keeperEnded(error),
     });
@@ -264,24 +264,27 @@ export class Worker {
 
   #claimed(jobs: readonly ClaimedJob[]): void {
     const attempts = this.#pool.admit(jobs);
-    this.#keeper.keep(attempts);
+    const onEnded = this.#keeper.keep(attempts);
     this.#unsettled += attempts.length;
     for (const attempt of attempts) {
       this.#client.metrics.jobsClaimed(attempt.claimed.kind);
-      void execute(attempt, this.#executor).then((settlement) => this.#executed(attempt, settlement));
+      void execute(attempt, this.#executor).then((settlement) => this.#executed(attempt, settlement, onEnded));
     }
   }
 
-  #executed(attempt: Attempt, settlement: Settlement | null): void {
+  #executed(attempt: Attempt, settlement: Settlement | null, onEnded: () => void): void {
     this.#client.metrics.handlerTook(attempt.claimed.kind, (performance.now() - attempt.startedAtMs) / 1_000);
     this.#pool.remove(attempt);
     this.#ticker.slotFreed();
-    if (settlement === null) this.#settled(attempt, null, attempt.completed ? "settled" : "lost");
-    else this.#ticker.settle(settlement, (settled) => this.#settled(attempt, settlement, settled));
+    const ended = (settled: Settled): void => {
+      onEnded();
+      this.#settled(attempt, settlement, settled);
+    };
+    if (settlement === null) ended(attempt.completed ? "settled" : "lost");
+    else this.#ticker.settle(settlement, ended);
   }
 
   #settled(attempt: Attempt, settlement: Settlement | null, settled: Settled): void {
-    this.#keeper.release(attempt.claimed.id);
     if (settlement?.delayMs !== undefined) this.#wakeAfter(settlement.delayMs);
     tellEnd(this.#client, attempt, settlement, settled);
     this.#unsettled -= 1;

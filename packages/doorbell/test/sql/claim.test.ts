@@ -80,7 +80,7 @@ test("claims in shuffled orders beside settle, extend and sweep: no deadlock in 
     await Promise.all([
       noted(settle(a, "w1", mixed)),
       noted(
-        rows(b, "select doorbell.extend('w1', $1, $2, $3, 1)", [
+        rows(b, "select id from doorbell.extend('w1', $1, $2, $3, 1)", [
           extend.map((x) => x.tenant),
           extend.map((x) => x.id),
           extend.map((x) => x.attempt),
@@ -122,9 +122,9 @@ test("another worker's settle, extend and intent are refused", async () => {
   const id = await enqueue(client, "acme");
   await claim(client, "w", [["acme", id]]);
   expect(await settle(client, "other", [{ tenant: "acme", id, attempt: 1 }])).toEqual([]);
-  expect(await rows(client, "select doorbell.extend('other', array['acme'], array[$1::uuid], array[1])", [id])).toEqual(
-    [],
-  );
+  expect(
+    await rows(client, "select id from doorbell.extend('other', array['acme'], array[$1::uuid], array[1])", [id]),
+  ).toEqual([]);
   const begin =
     "select verdict from doorbell.begin_effects($1, array['acme'], array[$2::uuid], array[1], array['k'], array['effect'], array['i'], array['h'], array[false])";
   expect(await rows(client, begin, ["other", id])).toEqual([{ verdict: "lost" }]);

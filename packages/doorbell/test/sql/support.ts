@@ -97,7 +97,7 @@ export async function settle(
     readonly delayMs?: number;
   }[],
 ): Promise<string[]> {
-  const settled = await rows<{ id: string }>(client, "select s as id from doorbell.settle($1, $2, $3, $4, $5, $6) s", [
+  const settled = await rows<{ id: string }>(client, "select id from doorbell.settle($1, $2, $3, $4, $5, $6)", [
     worker,
     attempts.map((one) => one.tenant),
     attempts.map((one) => one.id),

@@ -1,11 +1,12 @@
 // Tenants side by side: on one connection, with one another's ids and keys, and with ids that are made to confuse.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createDoorbell, createLog, defineJob, handle } from "../../src/index.ts";
 import { createTestDatabase, type TestDatabase } from "../../src/testing/database.ts";
 import { claim, enqueue, rows, Sql } from "../sql/support.ts";
-import { eventually, Stage } from "../support.ts";
+import { eventually, Stage, signal } from "../support.ts";
 import { Checks } from "./boundary.ts";
 import { expectSound } from "./counted.ts";
 
@@ -177,4 +178,42 @@ test("keys, ids and objects of one name collide across tenants without either no
   await doorbell.close();
   expectSound(checks, 7);
   expect(await (await sql.connect(sql.db.adminUrl)).query("select from doorbell.jobs")).toMatchObject({ rowCount: 2 });
+});
+
+test("two tenants' jobs of one id run side by side in one worker, and each ends as itself", async () => {
+  await using stage = await Stage.open();
+  const doorbell = await stage.client();
+  const id = "01890a5d-ac96-774b-bcce-b302099a8058";
+  const begun = new Set<string>();
+  const [both, goOn] = [signal(), signal()];
+  await stage.worker(
+    doorbell,
+    [
+      handle(work, async (job) => {
+        begun.add(job.tenant);
+        if (begun.size === 2) both.resolve();
+        await goOn.promise;
+        return { by: job.tenant };
+      }),
+    ],
+    { lease: "1s" },
+  );
+  for (const tenant of ["tenant-a", "tenant-b"]) await doorbell.enqueue(work, {}, { tenant, id });
+  await both.promise;
+  // One of them is taken away, which the lease keeper finds; the other goes on.
+  const cancelled = await doorbell.client.database.query("select doorbell.cancel('tenant-a', $1::uuid) as c", [id]);
+  const checks = new Checks();
+  checks.equal("the cancel", cancelled.length, 1);
+  await sleep(800); // past a renewal
+  goOn.resolve();
+  await eventually("both to end", async () => (await stage.db.query("select from doorbell.jobs")).length === 0);
+  checks.equal(
+    "how they ended",
+    await stage.db.query("select tenant_id, state, result from doorbell.all_jobs order by tenant_id"),
+    [
+      { tenant_id: "tenant-a", state: "cancelled", result: null },
+      { tenant_id: "tenant-b", state: "done", result: { by: "tenant-b" } },
+    ],
+  );
+  expectSound(checks, 2);
 });
