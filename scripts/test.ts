@@ -42,7 +42,7 @@ vitest.on("exit", (code) => {
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   ).length;
   const failed = (report?.numFailedTests ?? 1) + broken;
-  const line = `${report?.numPassedTests ?? 0} passed, ${failed} failed`;
-  console.log(skipped.length > 0 ? `${line}, ${skipped.length} skipped` : line);
+  if (skipped.length > 0) console.log(`${skipped.length} skipped`);
+  console.log(`${report?.numPassedTests ?? 0} passed, ${failed} failed`);
   process.exit(failed > 0 ? 1 : (code ?? 1));
 });
