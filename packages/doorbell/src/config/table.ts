@@ -180,7 +180,7 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     default: "5s",
     meaning: "From one sweep for lost doorbells and expired leases to the next.",
     reason:
-      "What was lost is found within two sweeps. Sweeping takes at most a twentieth of the time, whatever is set.",
+      "What was lost is found within two sweeps. Sweeps that take more than a twentieth of the time are made rarer, up to four times.",
     parse: durationOf("100ms"),
   },
   connectionsMax: {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { repeated } from "./service.ts";
+import { pauseAfterMs, repeated } from "./service.ts";
 
 const lines: string[] = [];
 const log = {
@@ -82,4 +82,12 @@ test("fifty starts and stops at once leave nothing running", async () => {
   const after = count;
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(count).toBe(after);
+});
+
+test.each([
+  ["short", 10, 5_000],
+  ["long", 500, 9_500],
+  ["that hung for a minute", 60_000, 20_000],
+])("after a pass that was %s (%i ms) it pauses for %i ms", (_name, tookMs, pauseMs) => {
+  expect(pauseAfterMs(tookMs, { everyMs: 5_000, shareMax: 0.05 })).toBe(pauseMs);
 });

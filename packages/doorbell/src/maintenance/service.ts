@@ -7,7 +7,7 @@ export interface RepeatedOptions {
   readonly name: string;
   /** From the end of a pass to the start of the next. */
   readonly everyMs: number;
-  /** The share of the time that passes may take, in (0, 1]; after a long one the pause is longer. Default 1. */
+  /** The share of the time that passes may take, in (0, 1]: after a long one the pause is longer, up to four times. Default 1. */
   readonly shareMax?: number;
   readonly log: Log;
   run(signal: AbortSignal): Promise<void>;
@@ -16,6 +16,17 @@ export interface RepeatedOptions {
 /** A service that can be told to make its next pass now. */
 export interface Repeated extends Service {
   wake(): void;
+}
+
+/** A pass may have been slow for no fault of its own (a busy machine, a lock): that must not put the next off for minutes. */
+const pauseTimesMax = 4;
+
+/** How long to pause after a pass that took so long. */
+export function pauseAfterMs(
+  tookMs: number,
+  { everyMs, shareMax = 1 }: Pick<RepeatedOptions, "everyMs" | "shareMax">,
+): number {
+  return Math.min(pauseTimesMax * everyMs, Math.max(everyMs, (tookMs * (1 - shareMax)) / shareMax));
 }
 
 /** The first pass is made at the start. A pass that throws is logged, once in a row of failures, and tried again. */
@@ -49,9 +60,7 @@ export function repeated(options: RepeatedOptions): Repeated {
         if (!failing) options.log.warn(`${options.name} failed; it is tried again`, { error });
         failing = true;
       }
-      const tookMs = performance.now() - startedAtMs;
-      const share = options.shareMax ?? 1;
-      await pause(Math.max(options.everyMs, (tookMs * (1 - share)) / share));
+      await pause(failing ? options.everyMs : pauseAfterMs(performance.now() - startedAtMs, options));
     }
   };
 

@@ -17,7 +17,7 @@ export interface SweepReport {
 const tenantsPerChunk = 1_000;
 /** A doorbell is given so long to be where it should be, before it counts as lost. */
 const graceMs = 5_000;
-/** Of the time: a backlog that makes sweeping slow makes it rare, not heavy. */
+/** Of the time: a backlog that makes sweeping slow makes it rarer, not heavy. */
 const shareMax = 0.05;
 
 /** One pass over all tenants, chunk by chunk: a chunk that fails does not keep the later ones from their turn next time. */
