@@ -19,7 +19,7 @@ const concurrency = 2000;
 const noop = defineJob({ kind: "noop" });
 
 /** Migrates with the binary, and makes a login that has the roles of both tiers and no right beyond them. */
-async function install(databaseUrl: string): Promise<void> {
+async function install(databaseUrl: string, alsoSql: string): Promise<void> {
   await promisify(execFile)(process.execPath, [binary, "migrate"], {
     env: { ...process.env, DATABASE_URL: databaseUrl },
   });
@@ -29,6 +29,7 @@ async function install(databaseUrl: string): Promise<void> {
   const verb = rowCount === 0 ? "create" : "alter";
   await superuser.query(`${verb} role ${login} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`);
   await superuser.query(`grant doorbell_web, doorbell_worker to ${login}`);
+  await superuser.query(alsoSql);
   await superuser.end();
 }
 
@@ -97,8 +98,7 @@ async function openConsumer(databaseUrl: string, onStart: (jobNumber: number) =>
   };
 }
 
-export const doorbell: Contender = {
-  name: "doorbell",
+const base: Omit<Contender, "name" | "install"> = {
   version: versionIn(product),
   settings: [
     { name: "concurrency", value: `${concurrency}`, source: "docs/performance.md, “Short handlers”" },
@@ -106,7 +106,27 @@ export const doorbell: Contender = {
   ],
   unsettledSql: "select exists (select from doorbell.jobs)",
   doneSql: "select count(*)::int from doorbell.job_history where state = 'done'",
-  install,
   openProducer,
   openConsumer,
+};
+
+export const doorbell: Contender = { ...base, name: "doorbell", install: (databaseUrl) => install(databaseUrl, "") };
+
+/** What row-level security costs is seen by switching it off, which is good for nothing else. */
+export const doorbellUnforced: Contender = {
+  ...base,
+  name: "doorbell-unforced",
+  settings: [{ name: "row-level security", value: "off on every table", source: "ours: to see what it costs" }],
+  install: (databaseUrl) =>
+    install(
+      databaseUrl,
+      `do $$
+       declare t regclass;
+       begin
+         for t in select c.oid from pg_class c
+                   where c.relnamespace = 'doorbell'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity loop
+           execute format('alter table %s disable row level security, no force row level security', t);
+         end loop;
+       end $$`,
+    ),
 };

@@ -4,5 +4,6 @@ import type { Row } from "../row.ts";
 import { bulkRow } from "./bulk.ts";
 import { latencyRow } from "./latency.ts";
 import { processRow } from "./process.ts";
+import { tenancyRow } from "./tenancy.ts";
 
-export const rows: readonly Row[] = [processRow, latencyRow, bulkRow];
+export const rows: readonly Row[] = [processRow, latencyRow, bulkRow, tenancyRow];

@@ -103,19 +103,13 @@ function cpuFigures(before: MachineSample, after: MachineSample, { jobs, workerC
   };
 }
 
-function cases(quick: boolean): readonly Case[] {
+export function processCase(contender: ContenderName, tenants: number, quick: boolean): Case {
   const jobs = quick ? 40_000 : 60_000;
-  const oneCase = (contender: ContenderName, tenants: number): Case => ({
+  return {
     contender,
     variant: variantOf(tenants),
     measure: (stage) => measure(stage, contender, { jobs, tenants }),
-  });
-  return [
-    ...tenantCounts.map((tenants) => oneCase("doorbell", tenants)),
-    oneCase("graphile-worker", 1),
-    oneCase("graphile-worker-tuned", 1),
-    oneCase("pg-boss", 1),
-  ];
+  };
 }
 
 export const processRow: Row = {
@@ -140,5 +134,10 @@ export const processRow: Row = {
     { name: "process-cpu", figure: "cpuUs", better: "lower", ours: "", theirs: "" },
   ],
   parts: [fillPart, drainPart],
-  cases,
+  cases: (quick) => [
+    ...tenantCounts.map((tenants) => processCase("doorbell", tenants, quick)),
+    processCase("graphile-worker", 1, quick),
+    processCase("graphile-worker-tuned", 1, quick),
+    processCase("pg-boss", 1, quick),
+  ],
 };
