@@ -38,6 +38,7 @@ auth_query = select usename, '' from pg_shadow where usename = $1
 ignore_startup_parameters = extra_float_digits
 query_wait_timeout = 30
 server_idle_timeout = 5
+server_login_retry = 1
 `,
     "users.txt": `"${server.username}" ""\n`,
     log: "",
