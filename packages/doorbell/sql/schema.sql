@@ -397,7 +397,7 @@ table workers
 
 functions
   doorbell.add_lane(text) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
-  doorbell.add_partitions(integer) security definer set search_path=pg_catalog, pg_temp, TimeZone=UTC grant to doorbell_worker
+  doorbell.add_partitions(integer) security definer set search_path=pg_catalog, pg_temp, TimeZone=UTC, lock_timeout=100ms grant to doorbell_worker
   doorbell.beat(text,text,text,integer,text,text[],text[],integer,integer,boolean,bigint) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
   doorbell.begin_effects(text,text[],uuid[],integer[],text[],text[],text[],text[],boolean[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.canary() security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
@@ -431,7 +431,7 @@ functions
   doorbell.require_lane(text)
   doorbell.resolve_effect(text,uuid,text,text,jsonb,text,text) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
   doorbell.retire(text,integer) security definer set search_path=pg_catalog, pg_temp, TimeZone=UTC, lock_timeout=100ms grant to doorbell_worker
-  doorbell.ring(text[],text[],integer[],uuid[],timestamp with time zone[]) set plan_cache_mode=force_generic_plan
+  doorbell.ring(text[],text[],integer[],uuid[],timestamp with time zone[]) set plan_cache_mode=force_generic_plan, enable_sort=off, enable_seqscan=off
   doorbell.ring_alarms(text,integer,timestamp with time zone) set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off, enable_sort=off
   doorbell.ring_lost(text,interval,interval) set enable_nestloop=off
   doorbell.setting(text) grant to doorbell_web, doorbell_worker
@@ -446,4 +446,5 @@ functions
   doorbell.take_keys(text[],text[],bytea[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_material=off, enable_memoize=off
   doorbell.tick(text,text[],integer,text[],bigint,text[],uuid[],text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.unclamp(text)
+  doorbell.wake_waiting(text)
   doorbell.write_logs(text[],uuid[],integer[],integer[],timestamp with time zone[],text[],text[],text[],jsonb[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker

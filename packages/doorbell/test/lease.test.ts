@@ -102,6 +102,7 @@ test("on SIGTERM a worker finishes what it can, gives back the rest without char
   const long = await client.enqueue(slow, 60_000, { tenant: "acme" });
   await child.hears("started", (told) => told["job"] === long.id);
   child.kill("SIGTERM");
+  await child.hears("log", (told) => (told["line"] as { message: string }).message === "worker draining");
   const late = await client.enqueue(slow, 1, { tenant: "acme" });
   expect(await child.ended()).toBe(0);
   expect(await rowOf(stage, short.id)).toMatchObject({ state: "done" });

@@ -1,8 +1,9 @@
 // What a worker does when handlers, payloads and the database misbehave.
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineJob, fixed, handle, type Job } from "../src/index.ts";
+import { createDoorbell, createLog, defineJob, fixed, handle, type Job } from "../src/index.ts";
 import { sweepOnce } from "../src/maintenance/sweeper.ts";
 import { eventually, Stage } from "./support.ts";
 
@@ -151,6 +152,61 @@ test("a result that cannot be stored is a dead letter at once, and names the pat
   const row = await ended(stage, id);
   expect(row).toMatchObject({ state: "failed", attempts: 1, error_code: "value_not_storable" });
   expect(row.last_error).toContain("result.when[0]");
+});
+
+test("a result that Postgres refuses is a dead letter, and keeps no other job from its end", async () => {
+  await using stage = await Stage.open();
+  const doorbell = await stage.client({ valueMaxBytes: 200_000 });
+  const big = defineJob({ kind: "big", retry: soon });
+  const small = defineJob({ kind: "small", retry: soon });
+  const smalls = Array.from({ length: 10 }, () => ({ job: small, tenant: "acme" }));
+  await doorbell.enqueueMany([{ job: big, tenant: "acme" }, ...smalls]);
+  await stage.worker(doorbell, [handle(big, () => "x".repeat(100_000)), handle(small, () => 1)]);
+  await eventually("all to end", async () => (await stage.db.query("select from doorbell.jobs")).length === 0);
+  expect(
+    await stage.db.query(
+      "select kind, state, error_code, count(*)::int as n from doorbell.all_jobs group by 1, 2, 3 order by 1",
+    ),
+  ).toEqual([
+    { kind: "big", state: "failed", error_code: "outcome_refused", n: 1 },
+    { kind: "small", state: "done", error_code: null, n: 10 },
+  ]);
+  const toldEnds = () => stage.lines.filter((line) => line["kind"] === "big").map((line) => String(line["message"]));
+  await eventually("the end to be told", () => toldEnds().length > 0);
+  expect(toldEnds()).toEqual(["attempt ended: failed"]);
+});
+
+test("a drain waits for the claim that is under way: what it brings is run, not left to its lease", async () => {
+  await using stage = await Stage.open();
+  const doorbell = await stage.client();
+  const job = defineJob({ kind: "job" });
+  await doorbell.enqueue(job, {}, { tenant: "acme" });
+  const admin = new pg.Client(stage.db.adminUrl);
+  await admin.connect();
+  await admin.query("begin; lock table doorbell.doorbells in access exclusive mode");
+  const worker = await stage.worker(doorbell, [handle(job, () => 1)]);
+  await eventually("a tick to wait for the line", async () => {
+    const waiting = await stage.db.query(
+      "select from pg_stat_activity where datname = current_database() and application_name = 'doorbell worker' and wait_event_type = 'Lock'",
+    );
+    return waiting.length > 0;
+  });
+  const drained = worker.drain();
+  await admin.query("rollback");
+  await admin.end();
+  await drained;
+  expect(await stage.db.query("select state from doorbell.all_jobs")).toEqual([{ state: "done" }]);
+});
+
+test("a worker whose lanes cannot be made does not start", async () => {
+  const doorbell = await createDoorbell({
+    databaseUrl: "postgres://nobody@127.0.0.1:9/none",
+    log: createLog({ level: "silent" }),
+  });
+  const worker = doorbell.worker([handle(defineJob({ kind: "letter", lane: "mail" }), () => 1)]);
+  await expect(worker.start()).rejects.toMatchObject({ code: "database_unavailable" });
+  await worker.drain();
+  await doorbell.close();
 });
 
 test("a kind that no worker knows waits without losing attempts, is shown as such, and runs when one comes that knows it", async () => {

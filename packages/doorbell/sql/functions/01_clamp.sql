@@ -21,28 +21,31 @@
 -- Were the plan another all the same, it would see the rows of no tenant, or fail: it could not see another's. That
 -- nothing was claimed although rows are there is noticed (functions/05_claim.sql), and the doctor tries it at boot.
 
--- Puts a tenant in force until the transaction ends or the clamp moves on. `caller` is the clamp found at the start.
+-- Refuses tenants that are none, and in a transaction that is clamped to one every other. `caller` is the clamp found at the
+-- start.
+create or replace function doorbell.guard(tenants text[], caller text) returns void
+language plpgsql as $$
+declare
+  bad text;
+begin
+  if exists (select from unnest(tenants) t where t is null or t = '') then
+    raise exception 'doorbell: no tenant' using errcode = '42501';
+  elsif caller <> '' and exists (select from unnest(tenants) t where t <> caller) then
+    raise exception 'doorbell: this transaction is clamped to another tenant' using errcode = '42501';
+  end if;
+  select t into bad from unnest(tenants) t where t = '*' or octet_length(t) > 200 limit 1;
+  if found then
+    raise exception 'doorbell: a tenant id has 1 to 200 bytes and is not "*" (this one has %)', octet_length(bad)
+      using errcode = '22023';
+  end if;
+end $$;
+
+-- Puts a tenant in force until the transaction ends or the clamp moves on.
 create or replace function doorbell.clamp(tenant text, caller text) returns void
 language plpgsql as $$
 begin
-  if tenant is null or tenant = '' then
-    raise exception 'doorbell: no tenant' using errcode = '42501';
-  elsif tenant = '*' or octet_length(tenant) > 200 then
-    raise exception 'doorbell: a tenant id has 1 to 200 bytes and is not "*" (this one has %)', octet_length(tenant)
-      using errcode = '22023';
-  elsif caller <> '' and caller <> tenant then
-    raise exception 'doorbell: this transaction is clamped to another tenant' using errcode = '42501';
-  end if;
+  perform doorbell.guard(array[tenant], caller);
   perform set_config('doorbell.tenant_id', tenant, true);
-end $$;
-
--- The same refusal, for a set of tenants whose clamp moves row by row.
-create or replace function doorbell.guard(tenants text[], caller text) returns void
-language plpgsql as $$
-begin
-  if caller <> '' and exists (select from unnest(tenants) t where t is distinct from caller) then
-    raise exception 'doorbell: this transaction is clamped to another tenant' using errcode = '42501';
-  end if;
 end $$;
 
 -- Opens the line, for all tenants. Refused in a transaction that is clamped to one.

@@ -67,9 +67,9 @@ begin
   return greatest(nextval(lane.clock), last + step);
 end $$;
 
--- Rings for many jobs, each flow's in the order given; later than now: sets an alarm instead.
+-- Rings for many jobs, each flow's in the order given; later than now: sets an alarm instead. The turns are next_turn's.
 create or replace function doorbell.ring(lanes text[], tenants text[], priorities int[], ids uuid[], ring_ats timestamptz[] default null)
-returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_sort = off set enable_seqscan = off as $$
 begin
   insert into doorbell.doorbells (lane, tenant_id, priority, job_id, ring_at)
   select b.lane, b.tenant_id, b.priority, b.id, b.ring_at
@@ -78,14 +78,19 @@ begin
 
   insert into doorbell.doorbells (lane, turn, tenant_id, priority, job_id)
   select f.lane, f.start + (b.k - 1) * f.step, f.tenant_id, f.priority, b.id
-    from (select f.*, doorbell.next_turn(l, f.tenant_id, f.priority, f.step) as start
+    from (select f.*, greatest(nextval(l.clock), last.turn + f.step) as start
             from (select b.lane, b.tenant_id, b.priority, array_agg(b.id order by b.n) as ids,
                          doorbell.step(min(t.weight), b.priority) as step
                     from unnest(lanes, tenants, priorities, ids, ring_ats) with ordinality b(lane, tenant_id, priority, id, ring_at, n)
                     left join doorbell.tenants t using (tenant_id)
                    where (b.ring_at > clock_timestamp()) is not true
                    group by 1, 2, 3) f
-            join doorbell.lanes l using (lane) offset 0) f
+            join doorbell.lanes l using (lane)
+            left join lateral (
+              select b.turn from doorbell.doorbells b
+               where b.tenant_id = f.tenant_id and b.lane = f.lane and b.priority = f.priority
+                 and b.turn > coalesce(pg_sequence_last_value(l.reached), 0)
+               order by b.turn desc limit 1) last on true offset 0) f
    cross join lateral unnest(f.ids) with ordinality b(id, k);
 end $$;
 

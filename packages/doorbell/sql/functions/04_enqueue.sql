@@ -6,31 +6,28 @@
 -- long as that job's row lives, whatever became of it. A rival that has not committed yet is waited for; under
 -- REPEATABLE READ that may end in 40001, as for any insert.
 
--- Takes keys for jobs, all in one order, so that two calls cannot deadlock on them. Per element: null when the key was
--- free and is now this job's; else the job that has it. No key (a null hash): null. Ids are keys too, of the kind ''.
+-- Takes keys for jobs, all in one order, so that two calls cannot deadlock on them. Per element: the job that has the key;
+-- null when that is this one, be it because the key was free or because the caller has sent this id before (owners_of looks
+-- for that). No key (a null hash): null. Ids are keys too, of the kind ''.
 create or replace function doorbell.take_keys(tenants text[], kinds text[], hashes bytea[], ids uuid[]) returns uuid[]
 language plpgsql
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_material = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-  won       uuid[] := '{}';
   found_all boolean;
   owners    uuid[];
 begin
   loop
-    with fresh as (
-      insert into doorbell.job_keys (tenant_id, kind, key_hash, job_id)
-      select set_config('doorbell.tenant_id', w.tenant, true), w.kind, w.hash, w.id
-        from (select distinct on (w.tenant collate "C", w.kind collate "C", w.hash) w.*
-                from unnest(tenants, kinds, hashes, ids) with ordinality w(tenant, kind, hash, id, i)
-               where w.hash is not null
-               order by w.tenant collate "C", w.kind collate "C", w.hash, w.i) w
-      on conflict (tenant_id, kind, key_hash) do nothing    -- waits for a rival that has not committed yet
-      returning job_id)
-    select won || coalesce(array_agg(f.job_id), '{}') into won from fresh f;
+    insert into doorbell.job_keys (tenant_id, kind, key_hash, job_id)
+    select set_config('doorbell.tenant_id', w.tenant, true), w.kind, w.hash, w.id
+      from (select distinct on (w.tenant collate "C", w.kind collate "C", w.hash) w.*
+              from unnest(tenants, kinds, hashes, ids) with ordinality w(tenant, kind, hash, id, i)
+             where w.hash is not null
+             order by w.tenant collate "C", w.kind collate "C", w.hash, w.i) w
+    on conflict (tenant_id, kind, key_hash) do nothing;     -- waits for a rival that has not committed yet
 
     -- A new statement, so a new snapshot: it sees the keys that rivals committed while we waited for them.
-    select array_agg(case when w.first and k.job_id = w.id and w.id = any (won) then null else k.job_id end order by w.i),
+    select array_agg(case when w.first and k.job_id = w.id then null else k.job_id end order by w.i),
            bool_and(w.hash is null or k.job_id is not null)
       into owners, found_all
       from (select set_config('doorbell.tenant_id', w.tenant, true) as tenant, w.kind, w.hash, w.id, w.i,
@@ -55,7 +52,7 @@ begin
   by_key := doorbell.take_keys(tenants, kinds, array(select sha256(convert_to(k.key, 'UTF8')) from unnest(keys) k(key)), ids);
   by_id := doorbell.take_keys(tenants, array_fill(''::text, array[cardinality(ids)]),
                               array(select case when o.owner is null then uuid_send(o.id) end from unnest(by_key, chosen) o(owner, id)), ids);
-  -- Where that key was free, the id may be one that we once gave out.
+  -- Where that key was free or this job's, the id may have been sent before, or be one that we once gave out.
   return array(
     select coalesce(w.by_key, w.by_id, given.id)
       from (select set_config('doorbell.tenant_id', w.tenant, true) as tenant, w.by_key, w.by_id, w.chosen
@@ -127,12 +124,13 @@ returns table (n bigint, job_id uuid, created boolean)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  caller constant text := current_setting('doorbell.tenant_id', true);
-  input  constant doorbell.new_job[] := array(select j from json_populate_recordset(null::doorbell.new_job, enqueue_many.jobs) j);
-  ids    uuid[]    := array(select coalesce(j.id, doorbell.new_id()) from unnest(input) j);
-  fresh  boolean[] := array_fill(true, array[cardinality(input)]);
+  caller  constant text := current_setting('doorbell.tenant_id', true);
+  input   constant doorbell.new_job[] := array(select j from json_populate_recordset(null::doorbell.new_job, enqueue_many.jobs) j);
+  tenants constant text[] := array(select distinct j.tenant from unnest(input) j);
+  ids     uuid[]    := array(select coalesce(j.id, doorbell.new_id()) from unnest(input) j);
+  fresh   boolean[] := array_fill(true, array[cardinality(input)]);
 begin
-  perform doorbell.clamp(j.tenant, caller) from (select distinct j.tenant from unnest(input) j) j;
+  perform doorbell.guard(tenants, caller);
   perform doorbell.check_job(j.kind, coalesce(j.priority, 0), coalesce(j.max_attempts, 10))
      from (select distinct j.kind, j.priority, j.max_attempts from unnest(input) j) j;
   perform doorbell.require_lane(j.lane) from (select distinct coalesce(j.lane, 'default') as lane from unnest(input) j) j;
@@ -155,7 +153,7 @@ begin
     from unnest(input) with ordinality j where fresh[j.ordinality];
 
   perform set_config('doorbell.tenant_id', case when caller <> '' then caller else '*' end, true);
-  perform doorbell.meet(array(select distinct j.tenant from unnest(input) j));
+  perform doorbell.meet(tenants);
   perform doorbell.ring(array_agg(coalesce(j.lane, 'default')), array_agg(j.tenant), array_agg(coalesce(j.priority, 0)), array_agg(ids[j.ordinality]),
                         array_agg(coalesce(j.run_after, now() + j.delay_ms * interval '1 ms')))
      from unnest(input) with ordinality j where fresh[j.ordinality] having count(*) > 0;

@@ -53,6 +53,8 @@ begin
 end $$;
 
 -- Keeps leases. The jobs that come back are still held by this worker, at these attempts; the others are lost, or settled.
+-- A row that somebody has locked (a handler that completes its job in a long transaction) is held, and is passed over: all
+-- the other leases would run out behind it. Nor can anybody take it before it is tried again.
 create or replace function doorbell.extend(worker text, tenants text[], ids uuid[], attempts int[], lease_ms bigint default 30000)
 returns table (tenant_id text, id uuid)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
@@ -63,13 +65,21 @@ declare
   caller constant text := current_setting('doorbell.tenant_id', true);
 begin
   perform doorbell.guard(extend.tenants, caller);
-  return query
   update doorbell.jobs j set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
+    from (select j.tenant_id, j.id
+            from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id, o.attempt
+                    from (select * from unnest(tenants, ids, attempts) o(tenant_id, id, attempt)
+                           order by o.tenant_id collate "C", o.id) o offset 0) o
+            join doorbell.jobs j on j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
+           where j.state = 'claimed' and j.claimed_by = extend.worker and j.attempts = o.attempt
+             for no key update of j skip locked) o
+   where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id;
+
+  return query
+  select j.tenant_id, j.id
     from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.id, o.attempt
-            from (select * from unnest(tenants, ids, attempts) o(tenant_id, id, attempt)
-                   order by o.tenant_id collate "C", o.id) o offset 0) o
-   where j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
-     and j.state = 'claimed' and j.claimed_by = extend.worker and j.attempts = o.attempt
-  returning j.tenant_id, j.id;
+            from unnest(tenants, ids, attempts) o(tenant_id, id, attempt) offset 0) o
+    join doorbell.jobs j on j.tenant_id = any (array[o.tenant_id]) and j.id >= o.id and j.id <= o.id
+   where j.state = 'claimed' and j.claimed_by = extend.worker and j.attempts = o.attempt;
   perform doorbell.unclamp(caller);
 end $$;

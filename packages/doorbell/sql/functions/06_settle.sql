@@ -21,12 +21,12 @@ set enable_material = off set enable_memoize = off as $$
 declare
   caller constant text := current_setting('doorbell.tenant_id', true);
   cap    constant int  := doorbell.max_attempts_cap();
-  result_of constant jsonb := (     -- by tenant and id, which is unique with the tenant only; null: there are none
-    select jsonb_object_agg(o.tenant_id || ' ' || o.id, o.result) from unnest(tenants, ids, results) o(tenant_id, id, result)
-     where o.result is not null);
+  result_of constant jsonb := (     -- by tenant, id and attempt: a lost attempt's may be in the same batch; null: there are none
+    select jsonb_object_agg(o.tenant_id || ' ' || o.id || ' ' || o.attempt, o.result)
+      from unnest(tenants, ids, attempts, results) o(tenant_id, id, attempt, result) where o.result is not null);
   error_of constant jsonb := (
-    select jsonb_object_agg(o.tenant_id || ' ' || o.id, o.error) from unnest(tenants, ids, errors) o(tenant_id, id, error)
-     where o.error is not null);
+    select jsonb_object_agg(o.tenant_id || ' ' || o.id || ' ' || o.attempt, o.error)
+      from unnest(tenants, ids, attempts, errors) o(tenant_id, id, attempt, error) where o.error is not null);
   again  record;
 begin
   perform doorbell.guard(settle.tenants, caller);
@@ -56,8 +56,8 @@ begin
      where j.tenant_id = any (array[o.tenant_id]) and j.id = any (o.ids) and j.id >= o.ids[1] and j.id <= o.ids[cardinality(o.ids)]
        and j.state = 'claimed' and j.claimed_by = settle.worker and j.attempts = o.attempt
     returning j.*, o.outcome,
-              case when result_of is not null then result_of -> (j.tenant_id || ' ' || j.id) end as result,
-              case when error_of is not null then error_of ->> (j.tenant_id || ' ' || j.id) end as error)
+              case when result_of is not null then result_of -> (j.tenant_id || ' ' || j.id || ' ' || j.attempts) end as result,
+              case when error_of is not null then error_of ->> (j.tenant_id || ' ' || j.id || ' ' || j.attempts) end as error)
   insert into doorbell.job_history (
     tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
     object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, result, finished_at)

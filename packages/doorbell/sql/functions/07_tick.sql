@@ -35,7 +35,9 @@ begin
              null::bigint, null::text
         from unnest(tick.tenants, ids, attempts) o(tenant_id, id, attempt)
        where not exists (select from unnest(settled.tenants, settled.ids) s(tenant_id, id)
-                          where s.tenant_id = o.tenant_id and s.id = o.id);
+                          where s.tenant_id = o.tenant_id and s.id = o.id)
+          or exists (select from unnest(tick.tenants, ids, attempts) later(tenant_id, id, attempt)   -- of one job, the last
+                      where later.tenant_id = o.tenant_id and later.id = o.id and later.attempt > o.attempt);
     end if;
   end if;
 

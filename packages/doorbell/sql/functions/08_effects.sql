@@ -116,9 +116,9 @@ begin
          where e.tenant_id = any (array[o.tenant_id]) and e.job_id >= o.id and e.job_id <= o.id
            and e.key = any (array[o.key]) and e.n = o.intent offset 0) e on true
     on conflict do nothing
-    returning t.job_id, t.key, t.n)
-  select o.i from told t join unnest(ids, keys, intents) with ordinality o(id, key, intent, i)
-      on o.id = t.job_id and o.key = t.key and o.intent = t.n;
+    returning t.tenant_id, t.job_id, t.key, t.n)
+  select o.i from told t join unnest(tenants, ids, keys, intents) with ordinality o(tenant_id, id, key, intent, i)
+      on o.tenant_id = t.tenant_id and o.id = t.job_id and o.key = t.key and o.intent = t.n;
   perform doorbell.unclamp(caller);
 end $$;
 

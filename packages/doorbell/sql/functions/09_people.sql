@@ -30,14 +30,15 @@ begin
 end $$;
 
 -- Runs settled jobs again: the same id, the next attempt number, the same ledger. Per id:
---   replayed    open (it has not settled yet)    not_found (never was, or its ledger is gone with it)
+--   replayed    open (it has not settled yet)    not_found (never was, or its time is over, and its ledger gone or going)
 create or replace function doorbell.replay(tenant text, ids uuid[], more_attempts int default 10)
 returns table (id uuid, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  caller constant text := current_setting('doorbell.tenant_id', true);
-  again  record;
+  caller     constant text := current_setting('doorbell.tenant_id', true);
+  kept_since constant timestamptz := now() - (doorbell.setting('retention_days'))::int * interval '1 day';
+  again      record;
 begin
   perform doorbell.clamp(tenant, caller);
   with chosen as (
@@ -45,7 +46,8 @@ begin
   dead as (
     delete from doorbell.dead_letters d where d.tenant_id = tenant and d.id in (select c.id from chosen c) returning d.*),
   settled as (
-    delete from doorbell.job_history h where h.tenant_id = tenant and h.id in (select c.id from chosen c) returning h.*),
+    delete from doorbell.job_history h where h.tenant_id = tenant and h.id in (select c.id from chosen c)
+       and h.finished_at >= kept_since returning h.*),
   -- What the last attempt came to was told by the row itself until now. (A dead letter's attempt has its row already.)
   attempt as (
     insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, ended_at, error, result)

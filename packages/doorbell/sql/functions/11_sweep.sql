@@ -1,9 +1,10 @@
 -- The sweep: the net under everything. For doorbell_worker.
 --
--- One chunk of tenants, in order, from `after`; `last` is where it ended, null when there are no more. Two things may
+-- One chunk of tenants, in order, from `after`; `last` is where it ended, null when there are no more. Three things may
 -- have gone wrong with an open job:
 --   its lease has expired   → queued again (the attempt stays charged), or a dead letter when it was the last;
---   its doorbell is lost    → rung again.
+--   its doorbell is lost    → rung again;
+--   it waits for nothing    → queued: what became of its effect in doubt was told late, by the call itself.
 -- Lost is looked up, not guessed: the job is due for longer than `grace`, and it has no doorbell in the line, none kept
 -- for a worker that knows its kind, and none that an external queue was given within `redeliver`. So a backlog behind
 -- busy workers is not rung again, whatever its length; and what cannot be acted on hides nothing behind it.
@@ -34,12 +35,12 @@ begin
     select * into counts from doorbell.recover_leases(suspect);
     expired := expired + counts.expired;
     dead := dead + counts.dead;
-    rung := rung + doorbell.ring_lost(suspect, grace, redeliver);
+    rung := rung + doorbell.ring_lost(suspect, grace, redeliver) + doorbell.wake_waiting(suspect);
   end loop;
   perform doorbell.unclamp(caller);
 end $$;
 
--- Those of these tenants that have an expired lease, or a queued job that is due for longer than grace.
+-- Those of these tenants that have an expired lease, a queued job that is due for longer than grace, or one that waits for nothing.
 create or replace function doorbell.suspects(tenants text[], grace interval) returns text[]
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
@@ -53,7 +54,8 @@ begin
         select from doorbell.jobs j
          where j.tenant_id collate "POSIX" = any (array[t.tenant_id]) and j.run_after <= now()
            and case j.state when 'claimed' then j.lease_until < now()
-                            when 'queued'  then j.run_after < now() - grace end
+                            when 'queued'  then j.run_after < now() - grace
+                            when 'waiting' then not doorbell.in_doubt(t.tenant_id, j.id) end
          limit 1) look on true);
 end $$;
 
@@ -123,4 +125,26 @@ begin
     perform doorbell.ring(lost.lanes, lost.tenants, lost.priorities, lost.ids);
   end if;
   return coalesce(cardinality(lost.ids), 0);
+end $$;
+
+-- Under the clamp: queues the jobs that wait although no effect of theirs is in doubt any more. How many.
+create or replace function doorbell.wake_waiting(tenant text) returns int
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  again record;
+begin
+  with open as (
+    update doorbell.jobs j set state = 'queued', run_after = now()
+     where j.tenant_id = tenant and j.id in (
+       select w.id from doorbell.jobs w
+        where w.tenant_id = tenant collate "POSIX" and w.run_after <= now() and w.state = 'waiting'
+          and not doorbell.in_doubt(tenant, w.id) order by w.id for update skip locked)
+    returning j.lane, j.priority, j.id)
+  select array_agg(o.lane order by o.id) as lanes, array_agg(tenant) as tenants,
+         array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids into again from open o;
+  if again.ids is not null then
+    perform doorbell.ring(again.lanes, again.tenants, again.priorities, again.ids);
+  end if;
+  return coalesce(cardinality(again.ids), 0);
 end $$;

@@ -2,14 +2,17 @@
 -- row by dropping its day's partition, the rest tenant by tenant before that. Unfinished jobs and dead letters never go.
 
 -- Makes the partitions of today and the next days, if they are not there. A day whose rows have already gone to the
--- default partition stays there.
+-- default partition stays there. It takes a lock that every settle would queue behind, so it does not wait for a reader
+-- either: a later call tries again, days before the partition is needed.
 create or replace function doorbell.add_partitions(ahead int default 7) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '100ms' as $$
 declare
   day  date;
   name text;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('doorbell.history', 0));
+  if not pg_try_advisory_xact_lock(hashtextextended('doorbell.history', 0)) then
+    return;   -- another process makes them
+  end if;
   for day in select generate_series(current_date, current_date + ahead, '1 day')::date loop
     name := 'job_history_' || to_char(day, 'YYYYMMDD');
     continue when to_regclass('doorbell.' || name) is not null;
@@ -18,6 +21,9 @@ begin
       perform doorbell.force_tenancy(name);
     exception when check_violation then
       raise notice 'doorbell: jobs that settled on % are in the default partition and stay there', day;
+    when lock_not_available then
+      raise notice 'doorbell: somebody reads the history, its partition for % is made later', day;
+      return;
     end;
   end loop;
 end $$;

@@ -8,7 +8,7 @@ import { openBucket } from "../objects/open.ts";
 import type { QueueDriver } from "../queue/driver.ts";
 import { openQueueDriver } from "../queue/open.ts";
 import { Queue } from "../queue/queue.ts";
-import { Database, type Tx } from "../store/database.ts";
+import { Database, isDatabaseTrouble, type Tx } from "../store/database.ts";
 import * as jobs from "../store/jobs.ts";
 import { addLanes } from "../store/maintenance.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
@@ -153,10 +153,14 @@ export class Client {
   async ensureLanes(lanes: readonly string[], caller?: Tx): Promise<void> {
     const unknown = [...new Set(lanes)].filter((lane) => !this.#knownLanes.has(lane));
     if (unknown.length === 0) return;
-    // doorbell_producer may not; then the enqueue tells whether the lane is there.
-    const added = addLanes(this.database, unknown).catch(() => {});
+    const added = addLanes(this.database, unknown).then(
+      () => unknown.forEach((lane) => void this.#knownLanes.add(lane)),
+      (error: unknown) => {
+        // doorbell_producer may not, and need not try again: the enqueue tells whether the lane is there.
+        if (!isDatabaseTrouble(error)) for (const lane of unknown) this.#knownLanes.add(lane);
+      },
+    );
     await (caller === undefined ? added : Promise.race([added, sleep(besideCallerMs, undefined, { ref: false })]));
-    for (const lane of unknown) this.#knownLanes.add(lane);
   }
 
   /** Ends the client's connections. Enqueue nothing after it. */

@@ -19,6 +19,7 @@ export class Lookout {
   readonly #wake: (lane: string) => void;
   readonly #watched = new Map<string, Watched>();
   #timer: NodeJS.Timeout | null = null;
+  #dueAtMs = 0;
   #looking = false;
   #closed = false;
 
@@ -41,12 +42,19 @@ export class Lookout {
     this.#watched.clear();
   }
 
-  /** The pause is a quarter of the youngest transaction's age: a commit is seen at most a quarter later than it could be. */
+  /**
+   * The pause is a quarter of the youngest transaction's age: a commit is seen at most a quarter later than it could be. A
+   * look that is due sooner stands: transactions that come in quick succession must not put it off for ever.
+   */
   #schedule(): void {
     if (this.#closed || this.#looking || this.#watched.size === 0) return;
-    const youngestMs = Math.max(...[...this.#watched.values()].map((one) => one.sinceMs));
-    const pauseMs = Math.min(pauseMaxMs, Math.max(pauseMinMs, (performance.now() - youngestMs) / 4));
+    const nowMs = performance.now();
+    if (this.#timer !== null && this.#dueAtMs <= nowMs + pauseMinMs) return;
+    let youngestMs = 0;
+    for (const { sinceMs } of this.#watched.values()) youngestMs = Math.max(youngestMs, sinceMs);
+    const pauseMs = Math.min(pauseMaxMs, Math.max(pauseMinMs, (nowMs - youngestMs) / 4));
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#dueAtMs = nowMs + pauseMs;
     this.#timer = setTimeout(() => void this.#look(), pauseMs);
     this.#timer.unref();
   }

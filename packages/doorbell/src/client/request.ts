@@ -30,6 +30,7 @@ export interface EnqueueOptions {
 }
 
 const keyMaxBytes = 1_000_000;
+const yearTenThousandMs = Date.UTC(10_000, 0);
 
 /** Validates and resolves. Throws DoorbellError: tenant_invalid, payload_invalid, payload_too_large, value_not_storable, key_invalid, option_invalid. */
 export async function enqueueRow(
@@ -90,7 +91,10 @@ function assertKey(name: string, text: string | undefined, maxBytes: number): vo
 function runAfter(value: Date | Duration | undefined): EnqueueRow["runAfter"] {
   if (value === undefined) return null;
   if (!(value instanceof Date)) return { delayMs: toMs(value, "runAfter") };
+  // Not NaN, and no year that Postgres would not read.
   const ms = value.getTime();
-  if (Number.isNaN(ms)) throw new DoorbellError("option_invalid", "runAfter is an invalid Date");
+  if (!(ms >= 0 && ms < yearTenThousandMs)) {
+    throw new DoorbellError("option_invalid", "runAfter is an invalid Date, or not one of the years 1970 to 9999");
+  }
   return { at: value.toISOString() };
 }

@@ -212,6 +212,15 @@ export function isDatabaseTrouble(error: unknown): boolean {
   }
 }
 
+/** Whether a value in the statement was refused (22, or over a size: 54000): sent again, it would be again. Total. */
+export function isValueRefused(error: unknown): boolean {
+  try {
+    return /^(22|54000)/.test(sqlState(error));
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Gives what Postgres or its client threw our code where we have one; the cause is kept, and so is SQLSTATE where a
  * caller may look for it. Everything else passes unchanged.

@@ -54,17 +54,26 @@ export class JobLogs {
 
   #append(row: LogRow): void {
     this.#lines.push(row);
-    this.#bytes += row.message.length + (row.fields?.length ?? 0) + 100;
+    this.#bytes += bytesOf(row);
     if (this.#bytes > bufferMaxBytes) this.#dropOldest();
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
     if (this.#bytes >= flushAtBytes) this.#startWriting();
     else this.#timer ??= setTimeout(() => this.#startWriting(), flushAfterMs);
+  }
+
+  #take(count: number): LogRow[] {
+    const taken = this.#lines.splice(0, count);
+    for (const row of taken) this.#bytes -= bytesOf(row);
+    return taken;
   }
 
   async #write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    const batch = this.#lines.splice(0, batchMax);
-    this.#bytes = this.#lines.length === 0 ? 0 : this.#bytes;
+    const batch = this.#take(batchMax);
     try {
       if (batch.length > 0) await writeLogs(this.#tx, batch);
     } catch (error) {
@@ -74,12 +83,19 @@ export class JobLogs {
       });
     } finally {
       this.#writing = null;
+      // The timer may have fired meanwhile, in vain.
+      if (this.#timer !== null) clearTimeout(this.#timer);
+      this.#timer = null;
+      if (this.#lines.length > 0) this.#writeSoon();
     }
   }
 
   #dropOldest(): void {
-    const dropped = this.#lines.splice(0, Math.ceil(this.#lines.length / 2)).length;
-    this.#bytes /= 2;
+    const dropped = this.#take(Math.ceil(this.#lines.length / 2)).length;
     this.#log.warn("too many lines of jobs wait to be kept; the oldest were dropped", { lines: dropped });
   }
+}
+
+function bytesOf(row: LogRow): number {
+  return row.message.length + (row.fields?.length ?? 0) + 100;
 }

@@ -3,7 +3,8 @@
 // tick, so batches are as large as the load makes them, and a lone job waits for nothing. Full batches may take two more:
 // they gain nothing by waiting.
 import type pg from "pg";
-import { type Database, isDatabaseTrouble } from "../store/database.ts";
+import { describeFailure, failureText } from "../core/failure.ts";
+import { type Database, isDatabaseTrouble, isValueRefused } from "../store/database.ts";
 import { type ClaimedJob, type Settlement, type TickAnswer, type TickRequest, tick } from "../store/ticks.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -22,9 +23,14 @@ export interface TickerOptions {
 
 export type Settled = "settled" | "lost";
 
+/** `written` is the outcome as it went out: a failure in place of one that Postgres refused. */
+export type OnSettled = (settled: Settled, written: Settlement) => void;
+
 interface Pending {
   readonly settlement: Settlement;
-  readonly onSettled: (settled: Settled) => void;
+  readonly onSettled: OnSettled;
+  /** It was in a batch that was refused: it goes in a tick of its own, which claims nothing. */
+  readonly alone?: true;
 }
 
 /** Beyond it a batch gains nothing, and the first of it waits for the last. */
@@ -41,6 +47,7 @@ export class Ticker {
   #inFlight = 0;
   /** Slots that ticks under way have asked for. */
   #asked = 0;
+  readonly #claims = new Set<Promise<void>>();
   #claiming = false;
   #closed = false;
   /** The line had less than was asked for, and nobody has called since. */
@@ -66,8 +73,10 @@ export class Ticker {
     this.wake();
   }
 
-  stopClaiming(): void {
+  /** Resolves when no claim is under way any more: what had been claimed has been told then. */
+  async stopClaiming(): Promise<void> {
     this.#claiming = false;
+    await Promise.all(this.#claims);
   }
 
   /** Something may be in the line, or a slot has become free. */
@@ -83,7 +92,7 @@ export class Ticker {
   }
 
   /** Calls back when the outcome is committed, or was refused because the lease had passed on. Waits out a database that is gone. */
-  settle(settlement: Settlement, onSettled: (settled: Settled) => void): void {
+  settle(settlement: Settlement, onSettled: OnSettled): void {
     this.#pending.push({ settlement, onSettled });
     this.#pumpSoon();
   }
@@ -113,13 +122,21 @@ export class Ticker {
 
   #pump(): void {
     while (!this.#closed && this.#retryTimer === null) {
-      const wanted = this.#wanted();
+      const wanted = this.#pending[0]?.alone ? 0 : this.#wanted();
       if (this.#pending.length === 0 && (wanted === 0 || this.#dry)) return;
       const isFull = this.#pending.length >= batchMax || (wanted === batchMax && !this.#dry);
       if (this.#inFlight >= (isFull ? connectionsMaxWhenFull : connectionsMax)) return;
       const lanes = this.#options.lanes ?? [];
-      void this.#tick({ lanes: this.#rotated(lanes), max: wanted }, wanted).catch(() => {});
+      const ticked = this.#tick({ lanes: this.#rotated(lanes), max: wanted }, wanted).catch(() => {});
+      if (wanted === 0) continue;
+      this.#claims.add(ticked);
+      void ticked.then(() => this.#claims.delete(ticked));
     }
+  }
+
+  #takeBatch(): readonly Pending[] {
+    const firstAlone = this.#pending.findIndex((one) => one.alone);
+    return this.#pending.splice(0, firstAlone === -1 ? batchMax : Math.min(batchMax, Math.max(1, firstAlone)));
   }
 
   #wanted(): number {
@@ -135,8 +152,7 @@ export class Ticker {
   }
 
   async #tick(from: TickRequest["from"], asked: number): Promise<void> {
-    const batch = this.#pending.slice(0, batchMax);
-    this.#pending = this.#pending.slice(batchMax);
+    const batch = "doorbells" in from && this.#pending[0]?.alone ? [] : this.#takeBatch();
     this.#inFlight += 1;
     this.#asked += asked;
     const wakes = this.#wakes;
@@ -170,9 +186,9 @@ export class Ticker {
     else this.#idleClients.push(client);
     this.#failures = 0;
     this.#answeredAtMs = performance.now();
-    const isLost = ({ tenant, id }: Settlement): boolean =>
-      answer.lost.some((lost) => lost.id === id && lost.tenant === tenant);
-    for (const { settlement, onSettled } of batch) onSettled(isLost(settlement) ? "lost" : "settled");
+    const isLost = ({ tenant, id, attempt }: Settlement): boolean =>
+      answer.lost.some((lost) => lost.id === id && lost.tenant === tenant && lost.attempt === attempt);
+    for (const { settlement, onSettled } of batch) onSettled(isLost(settlement) ? "lost" : "settled", settlement);
     if (answer.claimed.length > 0) this.#options.onClaimed(answer.claimed);
     const { stale, unhandled, missed } = answer.dropped;
     if (stale + unhandled + missed > 0) this.#options.onDropped(answer.dropped);
@@ -180,11 +196,13 @@ export class Ticker {
 
   /**
    * The tick may or may not have been committed. Its settlements are sent again: the fence makes that harmless, and those
-   * that had been written come back as lost. Jobs that it claimed and could not tell us of are left to their leases.
+   * that had been written come back as lost. Jobs that it claimed and could not tell us of are left to their leases. Where
+   * a value was refused, each goes alone from then on, and the one that is to blame ends as a failure that says so.
    */
   #failed(batch: readonly Pending[], error: unknown, client: pg.Client | undefined): void {
     void client?.end().catch(() => {});
-    this.#pending.unshift(...batch);
+    const isRefused = isValueRefused(error);
+    this.#pending.unshift(...(isRefused ? batch.map((one) => refused(one, error)) : batch));
     this.#failures += 1;
     const pauseMs = Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(this.#failures - 1, 10));
     const level = isDatabaseTrouble(error) ? "warn" : "error";
@@ -198,4 +216,12 @@ export class Ticker {
       this.#pump();
     }, pauseMs);
   }
+}
+
+/** After a batch in which a value was refused: the one that had gone alone is to blame, others are told apart first. */
+function refused(one: Pending, error: unknown): Pending {
+  if (one.alone === undefined) return { ...one, alone: true };
+  const { tenant, id, attempt } = one.settlement;
+  const why = `postgres refused what the attempt ended with: ${failureText(describeFailure(error))}`;
+  return { ...one, settlement: { tenant, id, attempt, outcome: "failed", error: why, code: "outcome_refused" } };
 }

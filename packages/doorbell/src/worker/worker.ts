@@ -7,6 +7,7 @@ import { DoorbellError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import { Ledger } from "../effects/ledger.ts";
 import { Database } from "../store/database.ts";
+import { addLanes } from "../store/maintenance.ts";
 import type { ClaimedJob, Settlement, TickAnswer } from "../store/ticks.ts";
 import type { Attempt } from "./attempt.ts";
 import { tellEnd } from "./ends.ts";
@@ -210,7 +211,7 @@ export class Worker {
     if (this.#state !== "new") throw new DoorbellError("closed", "a worker starts once");
     this.#state = "running";
     this.#startedAtMs = performance.now();
-    await this.#client.ensureLanes(this.lanes);
+    await addLanes(this.#client.database, this.lanes);
     this.#unsubscribe = this.#client.waker.onWake((lane) => this.#wake(lane));
     await this.#listener.start();
     this.#pollAgain();
@@ -276,11 +277,11 @@ export class Worker {
     this.#client.metrics.handlerTook(attempt.claimed.kind, (performance.now() - attempt.startedAtMs) / 1_000);
     this.#pool.remove(attempt);
     this.#ticker.slotFreed();
-    const ended = (settled: Settled): void => {
+    const ended = (settled: Settled, written: Settlement | null): void => {
       onEnded();
-      this.#settled(attempt, settlement, settled);
+      this.#settled(attempt, written, settled);
     };
-    if (settlement === null) ended(attempt.completed ? "settled" : "lost");
+    if (settlement === null) ended(attempt.completed ? "settled" : "lost", null);
     else this.#ticker.settle(settlement, ended);
   }
 
@@ -327,13 +328,14 @@ export class Worker {
     this.#ticker.slotFreed();
   }
 
-  /** Leases run out without the keeper: what runs may be run by others, so it is stopped, and no more is claimed. */
+  /** Leases run out without the keeper: what runs is given back while it is still ours, and no more is claimed. */
   #keeperEnded(error: Error): void {
-    if (this.#state === "ended") return;
+    if (this.#state === "ended" || this.#keeperDied !== null) return;
     this.#keeperDied = error;
     this.#client.log.error("the lease keeper has died; this worker takes no more jobs", { worker: this.id, error });
-    this.#ticker.stopClaiming();
-    this.#receiver?.stop();
+    void this.#ticker.stopClaiming();
+    void this.#receiver?.stop();
+    this.#pool.stopAll("released");
   }
 
   async #drain(): Promise<void> {
@@ -343,7 +345,7 @@ export class Worker {
     log.info("worker draining", { worker: this.id, running: this.#pool.running });
     if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
     this.#unsubscribe();
-    this.#ticker.stopClaiming();
+    await this.#ticker.stopClaiming();
     await this.#receiver?.stop();
     if (wasRunning) {
       if (!(await this.#pool.empty(this.#graceMs))) {

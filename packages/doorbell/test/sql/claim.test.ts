@@ -131,6 +131,56 @@ test("another worker's settle, extend and intent are refused", async () => {
   expect(await rows(client, begin, ["w", id])).toEqual([{ verdict: "go" }]);
 });
 
+test("a lost attempt that is settled in one batch with the attempt after it leaves no result, and is told that it was lost", async () => {
+  await using sql = await Sql.open();
+  const client = await sql.connect();
+  const id = await enqueue(client, "acme");
+  await claim(client, "w", [["acme", id]]);
+  await settle(client, "w", [{ tenant: "acme", id, attempt: 1, outcome: "release" }]);
+  await claim(client, "w", [["acme", id]]);
+  expect(
+    await rows(
+      client,
+      `select what, attempt from doorbell.tick('w', '{work}', 0, tenants => '{acme,acme}', ids => array[$1, $1]::uuid[],
+         attempts => '{2,1}', results => array['"second"', '"first"']::jsonb[])`,
+      [id],
+    ),
+  ).toEqual([{ what: "lost", attempt: 1 }]);
+  expect(await rows(await sqlAdmin(sql), "select attempts, result from doorbell.job_history")).toEqual([
+    { attempts: 2, result: "second" },
+  ]);
+});
+
+test("leases are kept although somebody holds the row of one of them, which counts as held", async () => {
+  await using sql = await Sql.open();
+  const client = await sql.connect();
+  const other = await sql.connect();
+  const bells: (readonly [string, string])[] = [];
+  for (const tenant of ["acme", "globex", "initech"]) bells.push([tenant, await enqueue(client, tenant)]);
+  await claim(client, "w", bells, 1_000);
+  const [first] = bells;
+  await other.query("begin");
+  await settle(other, "w", [{ tenant: String(first?.[0]), id: String(first?.[1]), attempt: 1 }]);
+  const extend = "select tenant_id, id from doorbell.extend('w', $1, $2, '{1,1,1}', 60000)";
+  await client.query("set statement_timeout = '5s'");
+  const held = await rows(client, extend, [bells.map(([tenant]) => tenant), bells.map(([, id]) => id)]);
+  expect(held).toEqual(bells.map(([tenant_id, id]) => ({ tenant_id, id })));
+  expect(
+    await rows(
+      await sqlAdmin(sql),
+      "select tenant_id, lease_until > now() + interval '30 s' as extended from doorbell.jobs order by 1",
+    ),
+  ).toEqual([
+    { tenant_id: "acme", extended: false },
+    { tenant_id: "globex", extended: true },
+    { tenant_id: "initech", extended: true },
+  ]);
+  await other.query("commit");
+  expect(await rows(client, extend, [bells.map(([tenant]) => tenant), bells.map(([, id]) => id)])).toEqual(
+    bells.slice(1).map(([tenant_id, id]) => ({ tenant_id, id })),
+  );
+});
+
 test("a doorbell that names another tenant's job, or none, claims nothing and harms nothing", async () => {
   await using sql = await Sql.open();
   const client = await sql.connect();

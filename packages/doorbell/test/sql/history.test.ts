@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { enqueue, rows, Sql } from "./support.ts";
+import { claim, enqueue, rows, Sql, settle } from "./support.ts";
 
 const settleOne = "select doorbell.settle('w', array[$1], array[$2::uuid], array[1], array['done'])";
 
@@ -98,6 +98,44 @@ test("a reader of old history does not stall retention, nor retention a settle: 
   await client.query(settleOne, ["acme", id]);
   await reader.query("commit");
   expect(await rows(client, "select dropped from doorbell.retire()")).toEqual([{ dropped: 1 }]);
+});
+
+test("a reader of the history does not make settles queue behind a new partition, which is made later", async () => {
+  await using sql = await Sql.open();
+  const client = await sql.connect();
+  const reader = await sql.connect(sql.db.adminUrl);
+  const maker = await sql.connect();
+  const id = await enqueue(client, "acme");
+  await claim(client, "w", [["acme", id]]);
+  const partitions = async () =>
+    (await rows(reader, "select from pg_inherits where inhparent = 'doorbell.job_history'::regclass")).length;
+  const before = await partitions();
+  await reader.query("begin; select from doorbell.job_history");
+  await maker.query("set statement_timeout = '5s'; select doorbell.add_partitions(9)");
+  expect(await settle(client, "w", [{ tenant: "acme", id, attempt: 1 }])).toEqual([id]);
+  await reader.query("rollback");
+  expect(await partitions()).toBe(before);
+  await maker.query("select doorbell.add_partitions(9)");
+  expect(await partitions()).toBe(before + 2);
+});
+
+test("a job whose ledger is gone is not replayed, although its row is still there", async () => {
+  await using sql = await Sql.open();
+  const client = await sql.connect();
+  const admin = await sql.connect(sql.db.adminUrl);
+  const [old, fresh] = [await enqueue(client, "acme"), await enqueue(client, "acme")];
+  for (const id of [old, fresh]) await claim(client, "w", [["acme", id]]);
+  for (const id of [old, fresh]) await settle(client, "w", [{ tenant: "acme", id, attempt: 1 }]);
+  await admin.query("update doorbell.job_history set finished_at = now() - interval '31 days' where id = $1", [old]);
+  expect(
+    await rows(client, "select id, answer from doorbell.replay('acme', array[$1, $2]::uuid[]) order by id", [
+      old,
+      fresh,
+    ]),
+  ).toEqual([
+    { id: old, answer: "not_found" },
+    { id: fresh, answer: "replayed" },
+  ]);
 });
 
 test("a job's story tells all of its attempts in order", async () => {
