@@ -1,29 +1,32 @@
 // Two things about the clamp that no catalog tells, so they are tried: that it ends with its transaction, through whatever
 // stands before Postgres, and that a statement for many tenants moves it as it must.
 
-import type { Database } from "../store/database.ts";
-import { canary, currentClamp, functionsNotGranted } from "../store/inspect.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { canary, currentClamp, functionsNotGranted, settingsOwners } from "../store/inspect.ts";
 import { clamp } from "../store/jobs.ts";
 import type { Finding } from "./finding.ts";
 
 const nobody = "doorbell:doctor";
 
 /** Looks at two connections at once, after a clamped transaction on one of them. The pool must have two. */
-export async function checkCheckout(database: Database): Promise<readonly Finding[]> {
-  await database.transaction((tx) => clamp(tx, nobody, null));
-  const found = await Promise.all([database.transaction(currentClamp), database.transaction(currentClamp)]);
+export async function checkCheckout(database: Database, setting: string): Promise<readonly Finding[]> {
+  await database.transaction((tx) => clamp(tx, nobody, setting));
+  const look = (tx: Tx): Promise<string> => currentClamp(tx, setting);
+  const found = await Promise.all([database.transaction(look), database.transaction(look)]);
   const stale = found.find((tenant) => tenant !== "");
   if (stale === undefined) return [];
+  const { database: name, login } = await settingsOwners(database);
+  const reset = `reset ${setting}`;
   return [
     {
       code: "clamp_stays",
       severity: "refuse",
-      subject: "doorbell.tenant_id",
+      subject: setting,
       message:
         stale === nobody
-          ? "doorbell.tenant_id outlives its transaction: the next user of the connection would act for a tenant of somebody else"
-          : "doorbell.tenant_id has a value on a new connection: whoever forgets to clamp would act for that tenant",
-      mend: "alter role … reset doorbell.tenant_id, alter database … reset doorbell.tenant_id; and no pooler that rewrites SET",
+          ? `${setting} outlives its transaction: the next user of the connection would act for a tenant of somebody else`
+          : `${setting} has a value on a new connection: whoever forgets to clamp would act for that tenant`,
+      mend: `alter database ${name} ${reset}; alter role ${login} ${reset}; alter role ${login} in database ${name} ${reset} -- and no pooler that rewrites SET`,
     },
   ];
 }

@@ -30,7 +30,7 @@ export async function checkLogin(tx: Tx): Promise<readonly Finding[]> {
       severity: "refuse",
       subject: owner,
       message: `role ${owner} owns tables or functions of Doorbell, and row-level security does not bind it: our functions would act for every tenant`,
-      mend: `alter role ${owner} nosuperuser nobypassrls; or let doorbell_owner own them`,
+      mend: `alter role ${owner} nosuperuser nobypassrls -- or let doorbell_owner own them`,
     });
   }
   return [...findings, ...unboundBy(facts)];
@@ -71,7 +71,7 @@ function unboundBy(facts: LoginFacts): readonly Finding[] {
         "login_owns_tables",
         `login ${name} is, or may become, ${owner}, which owns tables of Doorbell: it could switch their policies off`,
         owner === "doorbell_owner"
-          ? `revoke doorbell_owner from ${name}; and let another login migrate`
+          ? `revoke doorbell_owner from ${name} -- and let another login migrate`
           : "let doorbell_owner own the tables: doorbell migrate, on a database without them, makes it so",
       ),
     );
@@ -82,7 +82,7 @@ function unboundBy(facts: LoginFacts): readonly Finding[] {
       refuse(
         "login_may_become",
         `login ${name} may become ${roles}, which row-level security does not bind`,
-        `revoke ${roles} from ${name}; and alter role ${name} nocreaterole`,
+        `revoke ${roles} from ${name}; alter role ${name} nocreaterole`,
       ),
     );
   }

@@ -1,7 +1,8 @@
 // Whether the database has the schema of this version, and every table with a tenant its policies, forced.
-import type { Tx } from "../store/database.ts";
+import type { Database, Tx } from "../store/database.ts";
 import { inspectSchema, inspectTenantTables, type TenantTable } from "../store/inspect.ts";
 import { version } from "../version.ts";
+import { checkRows } from "./check-rows.ts";
 import type { Finding } from "./finding.ts";
 
 const subject = "schema doorbell";
@@ -61,11 +62,25 @@ const soundPolicies: ReadonlySet<string> = new Set([
   ),
 ]);
 
+/** Their rows are read under a policy of their own: force_line makes it. */
+const lineTables: ReadonlySet<string> = new Set(["doorbells", "newcomers", "rung", "tenants", "unhandled"]);
+
 export async function checkTables(tx: Tx): Promise<readonly Finding[]> {
   return (await inspectTenantTables(tx)).flatMap(findingsOf);
 }
 
-function findingsOf({ name, enabled, forced, policies }: TenantTable): readonly Finding[] {
+/** Of tables of which `known` says nothing already. */
+export async function checkOurRows(database: Database, known: readonly Finding[]): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, readable } of await inspectTenantTables(database)) {
+    const table = `doorbell.${name}`;
+    if (!readable || known.some(({ subject }) => subject === table)) continue;
+    findings.push(...(await checkRows(database, { table, tenantSetting: null })));
+  }
+  return findings;
+}
+
+function findingsOf({ name, enabled, forced, policies, policyNames }: TenantTable): readonly Finding[] {
   const table = `doorbell.${name}`;
   const findings: Finding[] = [];
   if (!enabled || !forced) {
@@ -84,7 +99,10 @@ function findingsOf({ name, enabled, forced, policies }: TenantTable): readonly 
       severity: "refuse",
       subject: table,
       message: `the policies of ${table} are not those that keep it to one tenant (they are: ${present || "none"})`,
-      mend: "drop them, and make them as sql/migrations/0001_tables.sql does, with doorbell.force_tenancy or doorbell.force_line",
+      mend: [
+        ...policyNames.map((policy) => `drop policy ${policy} on ${table}`),
+        `select doorbell.${lineTables.has(name) ? "force_line" : "force_tenancy"}('${name}')`,
+      ].join("; "),
     });
   }
   return findings;

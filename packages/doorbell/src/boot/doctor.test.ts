@@ -1,77 +1,42 @@
 // Every finding with a planted fault, and none without: on databases and with logins of the test's own.
 import { expect, onTestFinished, test } from "vitest";
+import { openWard, production } from "../../test/ward.ts";
 import { resolveSettings } from "../config/settings.ts";
-import { newId } from "../core/ids.ts";
-import { createTestDatabase, type TestDatabase } from "../testing/database.ts";
+import { Database } from "../store/database.ts";
+import { checkOurRows } from "./check-schema.ts";
 import { examine } from "./doctor.ts";
 import type { FindingCode } from "./finding.ts";
 
-const production = { DOORBELL_ENV: "production", DOORBELL_OBJECTS: "file:/tmp" };
-
-interface Ward {
-  readonly database: TestDatabase;
-  /** As a superuser, in the database. */
-  readonly sql: (text: string) => Promise<unknown>;
-  /** The codes that are found for this login. */
-  readonly codes: (login?: string, role?: string) => Promise<readonly FindingCode[]>;
-  /** A login that is gone with the test, with these attributes and memberships. */
-  readonly login: (attributes?: string, memberOf?: string) => Promise<string>;
-}
-
-async function open(): Promise<Ward> {
-  const database = await createTestDatabase();
-  onTestFinished(() => database.drop());
-  const sql: Ward["sql"] = (text) => database.query(text);
-  const name = new URL(database.adminUrl).pathname.slice(1);
-  // The server of the tests is the embedded one, which is a finding of its own.
-  await sql(`alter database ${name} set doorbell.embedded = 'off'`);
-  return {
-    database,
-    sql,
-    codes: async (login = "app", role = "all") => {
-      const url = new URL(database.adminUrl);
-      url.username = login;
-      const settings = resolveSettings({ ...production, DOORBELL_ROLE: role });
-      return (await examine({ settings, databaseUrl: url.href, variables: {} })).map((finding) => finding.code);
-    },
-    login: async (attributes = "", memberOf = "doorbell_web, doorbell_worker") => {
-      const login = `test_${newId().replaceAll("-", "")}`;
-      await sql(`create role ${login} login ${attributes} in role ${memberOf}`);
-      onTestFinished(async () => {
-        await sql(`drop owned by ${login}`);
-        await sql(`drop role ${login}`);
-      });
-      return login;
-    },
-  };
-}
-
 test("the documented logins and a fresh schema: nothing is found", async () => {
-  const { codes, login } = await open();
+  const { codes, login } = await openWard();
   expect(await codes("app")).toEqual([]);
   expect(await codes("web", "web")).toEqual([]);
   expect(await codes(await login("", "doorbell_worker"), "worker")).toEqual([]);
 });
 
 test("the embedded server is found, and so is a superuser, once", async () => {
-  const { database, sql, codes } = await open();
+  const { database, sql, codes } = await openWard();
   expect(await codes("postgres")).toEqual(["login_superuser"]);
   await sql(`alter database ${new URL(database.adminUrl).pathname.slice(1)} reset doorbell.embedded`);
   expect(await codes()).toEqual(["embedded_server"]);
 });
 
-test("a login that row-level security does not bind, or that can make it so, is found", async () => {
-  const { codes, login } = await open();
-  expect(await codes(await login("bypassrls"))).toEqual(["login_bypasses_rls"]);
+test("a login that row-level security does not bind, or that can make it so, is found, and mended", async () => {
+  const { codes, login, mend } = await openWard();
+  const unbound = await login("bypassrls");
+  expect(await codes(unbound)).toEqual(["login_bypasses_rls"]);
+  expect(await mend("login_bypasses_rls", unbound)).toEqual([]);
   const powerful = await login("bypassrls", "doorbell_reader");
-  expect(await codes(await login("", `doorbell_web, doorbell_worker, ${powerful}`))).toEqual(["login_may_become"]);
-  expect(await codes(await login("noinherit", "doorbell_web, doorbell_worker, doorbell_owner"))).toContain(
-    "login_owns_tables",
-  );
+  const friend = await login("", `doorbell_web, doorbell_worker, ${powerful}`);
+  expect(await codes(friend)).toEqual(["login_may_become"]);
+  expect(await mend("login_may_become", friend)).toEqual([]);
+  const owner = await login("noinherit", "doorbell_web, doorbell_worker, doorbell_owner");
+  expect(await codes(owner)).toContain("login_owns_tables");
+  await mend("login_owns_tables", owner);
 });
 
-test("an owner of ours that row-level security does not bind is found, of a table or of a function", async () => {
-  const { sql, codes, login } = await open();
+test("an owner of ours that row-level security does not bind is found, of a table or of a function, and mended", async () => {
+  const { sql, codes, login, mend } = await openWard();
   const owner = await login("bypassrls", "doorbell_reader");
   await sql(`grant usage, create on schema doorbell to ${owner}`);
   await sql(`create table doorbell.notes (note text); alter table doorbell.notes owner to ${owner}`);
@@ -80,16 +45,17 @@ test("an owner of ours that row-level security does not bind is found, of a tabl
   expect(await codes()).toEqual([]);
   await sql(`alter function doorbell.canary owner to ${owner}`);
   expect(await codes()).toContain("owner_unbound");
+  expect(await mend("owner_unbound")).toContain("function_owner");
 });
 
 test("a login without its role's rights is found, with the grant that it lacks", async () => {
-  const { database, codes, login } = await open();
+  const { codes, login, mend } = await openWard();
   expect(await codes("web", "worker")).toEqual(["login_lacks_rights"]);
   expect(await codes("producer", "web")).toEqual(["login_lacks_rights"]);
   expect(await codes(await login("", "doorbell_reader"))).toEqual(["login_lacks_rights", "login_lacks_rights"]);
-  const settings = resolveSettings({ ...production, DOORBELL_ROLE: "all" });
-  const findings = await examine({ settings, databaseUrl: database.webUrl, variables: {} });
-  expect(findings.map((finding) => finding.mend)).toEqual(["grant doorbell_worker to web"]);
+  const lesser = await login("", "doorbell_web");
+  expect(await codes(lesser)).toEqual(["login_lacks_rights"]);
+  expect(await mend("login_lacks_rights", lesser)).toEqual([]);
 });
 
 test.each<[string, string, FindingCode]>([
@@ -108,15 +74,37 @@ test.each<[string, string, FindingCode]>([
     "table_policies",
   ],
   ["has a policy that lets everything pass", "alter policy one_tenant on doorbell.jobs using (true)", "table_policies"],
-  ["is missing on a table of somebody else's", "create table doorbell.more (tenant_id text)", "table_unforced"],
-])("row-level security that %s is found", async (_, fault, code) => {
-  const { sql, codes } = await open();
+  [
+    "is missing on a table of somebody else's",
+    "create table doorbell.more (tenant_id text); alter table doorbell.more owner to doorbell_owner",
+    "table_unforced",
+  ],
+  [
+    "of the line has an exception",
+    "alter policy the_line on doorbell.unhandled using (tenant_id = 'x')",
+    "table_policies",
+  ],
+])("row-level security that %s is found, and mended", async (_, fault, code) => {
+  const { sql, codes, mend } = await openWard();
   await sql(fault);
   expect(await codes()).toContain(code);
+  // A table that lacks both has its policies as the next finding.
+  const left = await mend(code);
+  if (left.length > 0) expect(await mend("table_policies")).toEqual([]);
+});
+
+test("our own tables are looked at as well, as the login: what they show without a tenant is found", async () => {
+  const { database, sql } = await openWard();
+  await sql("select doorbell.enqueue('acme', 'greet', '{}')");
+  const app = new Database({ url: database.appUrl, max: 1, name: "test" });
+  onTestFinished(() => app.close());
+  expect(await checkOurRows(app, [])).toEqual([]);
+  await sql("alter policy one_tenant on doorbell.jobs using (true)");
+  expect(await checkOurRows(app, [])).toMatchObject([{ code: "table_leaks", subject: "doorbell.jobs" }]);
 });
 
 test("a schema of another version is found, whichever is older, and so is none", async () => {
-  const { sql, codes } = await open();
+  const { sql, codes } = await openWard();
   await sql("update doorbell.migrations set checksum = 'x' where name = 'functions'");
   expect(await codes()).toEqual(["schema_behind"]);
   await sql("insert into doorbell.migrations (name, checksum) values ('9999_later.sql', 'x')");
@@ -125,14 +113,17 @@ test("a schema of another version is found, whichever is older, and so is none",
   expect(await codes()).toEqual(["schema_missing"]);
 });
 
-test("a tenant that is in force on a new connection is found", async () => {
-  const { database, sql, codes } = await open();
+test("a tenant that is in force on a new connection is found, and mended", async () => {
+  const { database, sql, codes, login, mend } = await openWard();
   await sql(`alter database ${new URL(database.adminUrl).pathname.slice(1)} set doorbell.tenant_id = 'acme'`);
-  expect(await codes()).toContain("clamp_stays");
+  const worker = await login();
+  await sql(`alter role ${worker} set doorbell.tenant_id = 'acme'`);
+  expect(await codes(worker)).toContain("clamp_stays");
+  expect(await mend("clamp_stays", worker)).toEqual([]);
 });
 
 test("a claim that passes over the jobs of several tenants is found", async () => {
-  const { sql, codes } = await open();
+  const { sql, codes } = await openWard();
   await sql(
     `create or replace function doorbell.claim(worker text, tenants text[], ids uuid[], kinds text[], lease_ms bigint default 30000)
      returns setof doorbell.tick_row language sql as 'select null::doorbell.tick_row where false'`,
@@ -141,7 +132,7 @@ test("a claim that passes over the jobs of several tenants is found", async () =
 });
 
 test("a check that cannot be made is found: not knowing is not being well", async () => {
-  const { sql, codes } = await open();
+  const { sql, codes } = await openWard();
   await sql(
     "create or replace function doorbell.canary() returns boolean language plpgsql as $$ begin raise exception 'no' using errcode = 'XX000'; end $$",
   );
@@ -149,7 +140,7 @@ test("a check that cannot be made is found: not knowing is not being well", asyn
 });
 
 test("objects that die with the process are found", async () => {
-  const { database } = await open();
+  const { database } = await openWard();
   const settings = resolveSettings({ DOORBELL_ENV: "production" });
   const findings = await examine({ settings, databaseUrl: database.appUrl, variables: {} });
   expect(findings.map(({ code }) => code)).toEqual(["objects_not_durable"]);
@@ -174,7 +165,7 @@ test("what the settings show is found without a database, and warnings refuse no
 });
 
 test("a database that cannot be reached, or knows no such login, is found", async () => {
-  const { codes } = await open();
+  const { codes } = await openWard();
   expect(await codes("nobody")).toEqual(["database_unreachable"]);
   const settings = resolveSettings(production);
   const databaseUrl = "postgres://app:hunter2@127.0.0.1:1/app";

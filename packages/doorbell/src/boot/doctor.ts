@@ -5,11 +5,13 @@ import { describeFailure } from "../core/failure.ts";
 import { Database, isDatabaseTrouble } from "../store/database.ts";
 import { ping } from "../store/inspect.ts";
 import { checkCanary, checkCheckout } from "./check-clamp.ts";
+import { checkGrants, checkMemberships } from "./check-grants.ts";
 import { checkLogin, checkRights } from "./check-login.ts";
-import { checkTables, checkVersion } from "./check-schema.ts";
+import { checkOurRows, checkTables, checkVersion } from "./check-schema.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkObjects, checkQueue } from "./check-stores.ts";
-import type { Finding } from "./finding.ts";
+import { checkUserTable, type UserTables } from "./check-user-tables.ts";
+import type { Finding, FindingCode } from "./finding.ts";
 
 export interface Patient {
   readonly settings: Settings;
@@ -17,19 +19,27 @@ export interface Patient {
   readonly databaseUrl: string | null;
   /** To tell misspelt settings from those that are none of ours. */
   readonly variables: NodeJS.ProcessEnv;
+  /** The application's own tables. Absent: only ours are looked at. */
+  readonly userTables?: UserTables;
 }
 
 /** Every finding, refusing ones and warnings, in an order that does not change. Never throws. */
-export async function examine({ settings, databaseUrl, variables }: Patient): Promise<readonly Finding[]> {
+export async function examine(patient: Patient): Promise<readonly Finding[]> {
+  const { settings, databaseUrl, variables } = patient;
   return [
     ...checkSettings(settings, variables, databaseUrl),
     ...(await attempt("queue", () => checkQueue(settings))),
     ...(await attempt("objects", () => checkObjects(settings))),
-    ...(databaseUrl === null ? [] : await examineDatabase(databaseUrl, settings)),
+    ...(databaseUrl === null ? [] : await examineDatabase(databaseUrl, patient)),
   ];
 }
 
-async function examineDatabase(url: string, settings: Settings): Promise<readonly Finding[]> {
+const ourSetting = "doorbell.tenant_id";
+
+/** With these a login sees every row, policies or none. */
+const unbinding: ReadonlySet<FindingCode> = new Set(["login_superuser", "login_bypasses_rls"]);
+
+async function examineDatabase(url: string, { settings, userTables }: Patient): Promise<readonly Finding[]> {
   const database = new Database({ url, max: 2, name: "doorbell doctor", answerWithinMs: 15_000 });
   try {
     await ping(database);
@@ -43,17 +53,42 @@ async function examineDatabase(url: string, settings: Settings): Promise<readonl
     // On functions of another version these would find nothing but that, in other words.
     const ifOurs = async (check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
       version.length > 0 ? [] : await attempt(check, run);
+    const bound = !login.some(({ code }) => unbinding.has(code));
+    const tables = await attempt("tables", () => checkTables(database));
     return [
       ...login,
       ...version,
       ...(await ifOurs("rights", () => checkRights(database, settings.role))),
-      ...(await attempt("tables", () => checkTables(database))),
-      ...(await attempt("clamp at checkout", () => checkCheckout(database))),
+      ...(await ifOurs("grants", () => checkGrants(database))),
+      ...(await attempt("memberships", () => checkMemberships(database))),
+      ...tables,
+      ...(await attempt("clamp at checkout", () => checkCheckout(database, ourSetting))),
       ...(await ifOurs("canary", () => checkCanary(database))),
+      ...(bound ? await ifOurs("rows", () => checkOurRows(database, tables)) : []),
+      ...(await examineUserTables(database, userTables, bound)),
     ];
   } finally {
     await database.close();
   }
+}
+
+async function examineUserTables(
+  database: Database,
+  tables: UserTables | undefined,
+  bound: boolean,
+): Promise<readonly Finding[]> {
+  if (tables === undefined) return [];
+  const { tenantSetting: setting } = tables;
+  const findings: Finding[] = [];
+  if (setting !== null && setting !== ourSetting)
+    findings.push(...(await attempt(`${setting} at checkout`, () => checkCheckout(database, setting))));
+  for (const name of tables.names) {
+    const found = await attempt(`table ${name}`, () => checkUserTable(database, name, tables, bound));
+    // A view or a function may stand before several tables.
+    const known = ({ code, subject }: Finding) => findings.some((one) => one.code === code && one.subject === subject);
+    findings.push(...found.filter((finding) => !known(finding)));
+  }
+  return findings;
 }
 
 async function attempt(check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {

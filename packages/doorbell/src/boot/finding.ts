@@ -3,11 +3,15 @@
 
 export type FindingCode =
   | "check_failed"
-  | "clamp_stays"
   | "claims_nothing"
+  | "clamp_stays"
   | "database_missing"
   | "database_unreachable"
+  | "default_privileges"
+  | "definer_unpinned"
   | "embedded_server"
+  | "function_owner"
+  | "function_public"
   | "login_bypasses_rls"
   | "login_lacks_rights"
   | "login_may_become"
@@ -16,13 +20,28 @@ export type FindingCode =
   | "objects_not_durable"
   | "objects_unusable"
   | "owner_unbound"
+  | "policy_cast"
+  | "policy_missing"
+  | "policy_open"
+  | "policy_strict"
   | "queue_in_process"
+  | "reference_without_tenant"
+  | "role_memberships"
   | "schema_ahead"
   | "schema_behind"
   | "schema_missing"
   | "setting_unknown"
+  | "table_grants"
+  | "table_leaks"
+  | "table_missing"
   | "table_policies"
+  | "table_raises"
   | "table_unforced"
+  | "tenant_column_missing"
+  | "tenant_column_nullable"
+  | "tenant_column_type"
+  | "unique_without_tenant"
+  | "view_as_owner"
   | "webhooks_private";
 
 export interface Finding {
@@ -33,6 +52,6 @@ export interface Finding {
   readonly subject: string;
   /** The fact and what it means; lower case, without a full stop. */
   readonly message: string;
-  /** SQL, a command or a setting. */
+  /** SQL that may be run as it is, by whoever owns what it is about; or a command or a setting. */
   readonly mend: string;
 }

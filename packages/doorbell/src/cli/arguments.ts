@@ -78,6 +78,20 @@ export const laneName: (text: string) => string = parser((text) => {
   return text;
 });
 
+/** Names of tables, split at commas; whether they are there is the database's to say. */
+export const tableNames: (text: string) => readonly string[] = parser((text) => {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.includes("")) throw new DoorbellError("option_invalid", "a name is empty");
+  return names;
+});
+
+/** A setting of the database's, such as app.tenant_id. */
+export const settingName: (text: string) => string = parser((text) => {
+  if (!/^[a-z_]\w*(\.[a-z_]\w*)+$/i.test(text))
+    throw new DoorbellError("option_invalid", "not a name such as app.tenant_id");
+  return text;
+});
+
 const someText: (text: string) => string = parser((text) => {
   if (text.trim() === "") throw new DoorbellError("option_invalid", "empty");
   return text;

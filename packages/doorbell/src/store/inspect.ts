@@ -8,6 +8,11 @@ export async function ping(tx: Tx): Promise<void> {
   await tx.query("select 1");
 }
 
+/** For the rest of the transaction the catalogs print every name with its schema, whatever the login's search_path. */
+export async function qualifyNames(tx: Tx): Promise<void> {
+  await tx.query("set local search_path = pg_catalog, pg_temp");
+}
+
 export interface LoginFacts {
   /** As it is written in SQL, quoted where it has to be. */
   readonly name: string;
@@ -81,20 +86,26 @@ export interface TenantTable {
   readonly enabled: boolean;
   /** It binds the table's owner too. */
   readonly forced: boolean;
+  /** The login may read at least one column. */
+  readonly readable: boolean;
   /** Each as `create policy` has it, conditions as Postgres writes them, in order of their names. */
   readonly policies: readonly string[];
+  /** As they are written in SQL. */
+  readonly policyNames: readonly string[];
 }
 
 /** Every table of schema doorbell that has a tenant_id, partitions included. */
 export function inspectTenantTables(tx: Tx): Promise<readonly TenantTable[]> {
   return tx.query<TenantTable>(`
     select c.relname::text as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+           has_schema_privilege(n.oid, 'usage') and has_any_column_privilege(c.oid, 'select') as readable,
            array(select format('%s%s%s%s using (%s) with check (%s)', p.polname,
                                case when p.polpermissive then '' else ' as restrictive' end,
                                case p.polcmd when '*' then '' else format(' for %s', p.polcmd) end,
                                case p.polroles when '{0}' then '' else format(' to %s', p.polroles::regrole[]) end,
                                pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
-                   from pg_policy p where p.polrelid = c.oid order by p.polname) as policies
+                   from pg_policy p where p.polrelid = c.oid order by p.polname) as policies,
+           array(select quote_ident(p.polname) from pg_policy p where p.polrelid = c.oid order by p.polname) as "policyNames"
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'doorbell' and c.relkind in ('r', 'p')
        and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
@@ -110,12 +121,18 @@ export async function valueMaxBytes(tx: Tx): Promise<number> {
   return row.bytes;
 }
 
-/** The clamp in force; empty for none. */
-export async function currentClamp(tx: Tx): Promise<string> {
-  const [row] = await tx.query<{ clamp: string }>(
-    "select coalesce(current_setting('doorbell.tenant_id', true), '') as clamp",
-  );
+/** The clamp in force, by one setting; empty for none. */
+export async function currentClamp(tx: Tx, setting: string): Promise<string> {
+  const [row] = await tx.query<{ clamp: string }>("select coalesce(current_setting($1, true), '') as clamp", [setting]);
   return row?.clamp ?? "";
+}
+
+/** What a session's settings may be kept with, as it is written in SQL. */
+export async function settingsOwners(tx: Tx): Promise<{ readonly database: string; readonly login: string }> {
+  const [owners] = await tx.query<{ database: string; login: string }>(
+    "select quote_ident(current_database()) as database, quote_ident(session_user) as login",
+  );
+  return owners as { database: string; login: string };
 }
 
 /** Whether one statement claims the jobs of several tenants on this server. For doorbell_worker. */

@@ -1,10 +1,12 @@
 // What the command line makes of itself: help, mistakes, exit codes, output that nobody reads, and the schema's commands.
+
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { newId } from "../../src/core/ids.ts";
 import { eventually } from "../support.ts";
-import { type Ended, launch, nameOf, ownDatabase, run, runProcess } from "./support.ts";
+import { type Ended, launch, nameOf, ownDatabase, run, runProcess, scratchFolder } from "./support.ts";
 
 test("every command and every option explains itself", async () => {
   const explained: string[] = [];
@@ -228,4 +230,33 @@ test("the doctor says what it finds, as text and as JSON, and that it found noth
       /^refuse {2}login_lacks_rights: login web .*\n {8}mend: grant doorbell_worker to web\n$/,
     ),
   });
+});
+
+test("the doctor looks at the application's tables, by the setting that the application or the command names", async () => {
+  const database = await ownDatabase();
+  await database.query(`
+    create schema shop; grant usage on schema shop to app;
+    create table shop.orders (customer uuid not null, id int, primary key (customer, id));
+    alter table shop.orders enable row level security;
+    create policy one_tenant on shop.orders using (customer = current_setting('shop.tenant', true)::uuid);
+    grant all on shop.orders to app`);
+  const folder = scratchFolder();
+  writeFileSync(
+    `${folder}/app.mjs`,
+    "export const app = { jobs: [], handlers: () => [], tenantSetting: 'shop.tenant' };",
+  );
+  const env = { DATABASE_URL: database.appUrl, DOORBELL_OBJECTS: "file:./objects" };
+  const doctor = ["doctor", "--tables", "shop.orders", "--tenant-column", "customer"];
+  const named = await run([...doctor, "--setting", "shop.tenant"], env, folder);
+  expect(named).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^refuse {2}policy_cast: .*\n {8}mend: alter/),
+  });
+  expect(await run([...doctor, "--app", "app.mjs"], env, folder)).toEqual(named);
+  const [found] = JSON.parse((await run([...doctor, "--app", "app.mjs", "--json"], env, folder)).stdout);
+  await database.query(found.mend);
+  expect(await run([...doctor, "--app", "app.mjs"], env, folder)).toMatchObject({ code: 0, stderr: "" });
+  // Without a name it is Doorbell's own setting, which that policy does not read.
+  expect((await run(doctor, env, folder)).stdout).toMatch(/^refuse {2}policy_open: /);
+  expect(await run([...doctor, "--setting", "it's"], env, folder)).toMatchObject({ code: 2 });
 });
