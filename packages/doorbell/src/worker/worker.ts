@@ -2,7 +2,6 @@
 // of them does stands in its own file.
 import { hostname } from "node:os";
 import type { Client } from "../client/client.ts";
-import { type Duration, toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import { Ledger } from "../effects/ledger.ts";
@@ -20,18 +19,9 @@ import { Listener } from "./listener.ts";
 import { Pool } from "./pool.ts";
 import { Receiver } from "./receiver.ts";
 import { type Settled, Ticker } from "./ticker.ts";
+import { resolveTuning, type WorkerTuning } from "./tuning.ts";
 
-export interface WorkerOptions {
-  /** How many handlers may run at once. Default 20. */
-  readonly concurrency?: number;
-  /** Lanes to serve. Default: those of the handlers' kinds. */
-  readonly lanes?: readonly string[];
-  /** How long a claim lasts without being renewed; renewed at a third of it. Default 30 s, at least 1 s. */
-  readonly lease?: Duration;
-  /** How long `drain` lets handlers finish. Default 30 s. */
-  readonly grace?: Duration;
-  /** A look at the line without a wake-up. Default 1 s; 100 ms while LISTEN does not work. */
-  readonly poll?: Duration;
+export interface WorkerOptions extends WorkerTuning {
   /** A URL that no pooler in transaction mode stands before, for LISTEN. Default: the client's. */
   readonly directDatabaseUrl?: string;
   readonly smtpUrl?: string;
@@ -39,8 +29,6 @@ export interface WorkerOptions {
   readonly allowPrivateWebhooks?: boolean;
   /** Started and stopped with the worker: sweeper, retention and the like. */
   readonly services?: (worker: Worker) => readonly Service[];
-  /** Connections for `job.transaction`. Default: concurrency, at most 20. */
-  readonly transactionsMax?: number;
 }
 
 /** Something that runs beside the worker for as long as it does. Both calls are idempotent. */
@@ -102,30 +90,16 @@ export class Worker {
     const { log, metrics, databaseUrl } = client;
     this.#client = client;
     this.kinds = handlers.map((handler) => handler.definition.kind);
-    const twice = this.kinds.find((kind, index) => this.kinds.indexOf(kind) !== index);
-    if (handlers.length === 0) throw new DoorbellError("option_invalid", "a worker needs a handler");
-    if (twice !== undefined) throw new DoorbellError("option_invalid", `job kind ${twice} has two handlers`);
-    this.lanes = options.lanes ?? [...new Set(handlers.map((handler) => handler.definition.lane))];
-    this.concurrency = options.concurrency ?? 20;
-    if (!Number.isInteger(this.concurrency) || this.concurrency < 1 || this.concurrency > 10_000) {
-      throw new DoorbellError(
-        "option_invalid",
-        `concurrency ${this.concurrency} is not a whole number from 1 to 10000`,
-      );
-    }
-    const leaseMs = toMs(options.lease ?? "30s", "lease");
-    if (leaseMs < 1_000) throw new DoorbellError("option_invalid", `lease ${leaseMs} ms is shorter than 1 s`);
-    this.#graceMs = toMs(options.grace ?? "30s", "grace");
-    this.#pollMs = toMs(options.poll ?? "1s", "poll");
+    const { lanes, concurrency, leaseMs, graceMs, pollMs, transactionsMax } = resolveTuning(handlers, options);
+    this.lanes = lanes;
+    this.concurrency = concurrency;
+    this.#graceMs = graceMs;
+    this.#pollMs = pollMs;
 
     // Handlers cannot use up the connections that keep the worker alive: each purpose has its own.
     const ticks = new Database({ url: databaseUrl, max: 1, name: "doorbell worker" });
     const ledger = new Database({ url: databaseUrl, max: 3, name: "doorbell ledger" });
-    const transactions = new Database({
-      url: databaseUrl,
-      max: options.transactionsMax ?? Math.min(20, this.concurrency),
-      name: "doorbell job",
-    });
+    const transactions = new Database({ url: databaseUrl, max: transactionsMax, name: "doorbell job" });
     const direct = new Database({ url: options.directDatabaseUrl ?? databaseUrl, max: 1, name: "doorbell listener" });
     this.#databases = [ticks, ledger, transactions, direct];
     this.#services = options.services?.(this) ?? [];
