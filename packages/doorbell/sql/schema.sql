@@ -421,7 +421,6 @@ functions
   doorbell.max_attempts_cap()
   doorbell.meet(text[])
   doorbell.new_id()
-  doorbell.next_turn(doorbell.lanes,text,integer,bigint) set plan_cache_mode=force_generic_plan, enable_sort=off, enable_seqscan=off
   doorbell.open_line(text)
   doorbell.owners_of(text[],text[],text[],uuid[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_material=off, enable_memoize=off
   doorbell.pop(text[],text[],integer) set enable_seqscan=off

@@ -51,23 +51,11 @@ language sql immutable as $$
   select greatest(1, 1048576 / (coalesce(weight, 1) * 2 ^ greatest(-8, least(8, priority))))::bigint
 $$;
 
--- The next turn of a flow: behind its last doorbell in the line, and never before the clock. No lock is taken. The
--- search ends at what has been popped, so that dead entries are not walked; without sorts, and with `nulls first` in
--- doorbells_line, there is no plan but the end of this flow in doorbells_flow.
-create or replace function doorbell.next_turn(lane doorbell.lanes, tenant text, priority int, step bigint) returns bigint
-language plpgsql set plan_cache_mode = force_generic_plan set enable_sort = off set enable_seqscan = off as $$
-declare
-  reached constant bigint := coalesce(pg_sequence_last_value(lane.reached), 0);
-  name    constant text := lane.lane;
-  last    bigint;
-begin
-  select b.turn into last from doorbell.doorbells b
-   where b.tenant_id = next_turn.tenant and b.lane = name and b.priority = next_turn.priority and b.turn > reached
-   order by b.turn desc limit 1;
-  return greatest(nextval(lane.clock), last + step);
-end $$;
-
--- Rings for many jobs, each flow's in the order given; later than now: sets an alarm instead. The turns are next_turn's.
+-- Rings for many jobs, each flow's in the order given; later than now: sets an alarm instead.
+--
+-- A flow's next turn is behind its last doorbell in the line, and never before the clock. No lock is taken. The search ends
+-- at what has been popped, so that dead entries are not walked; without sorts, and with `nulls first` in doorbells_line,
+-- there is no plan but the end of this flow in doorbells_flow.
 create or replace function doorbell.ring(lanes text[], tenants text[], priorities int[], ids uuid[], ring_ats timestamptz[] default null)
 returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_sort = off set enable_seqscan = off as $$
 begin

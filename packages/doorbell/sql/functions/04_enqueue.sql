@@ -81,12 +81,11 @@ create or replace function doorbell.enqueue(
 declare
   caller constant text := current_setting('doorbell.tenant_id', true);
   owner  uuid;
-  l      doorbell.lanes;
 begin
   perform doorbell.clamp(enqueue.tenant, caller);
   perform doorbell.check_job(enqueue.kind, enqueue.priority, enqueue.max_attempts);
   perform doorbell.check_size(enqueue.payload, format('the payload of a job of kind "%s"', enqueue.kind));
-  l := doorbell.require_lane(enqueue.lane);
+  perform doorbell.require_lane(enqueue.lane);
   job_id := coalesce(enqueue.id, doorbell.new_id());
 
   if enqueue.key is not null or enqueue.id is not null then
@@ -102,16 +101,7 @@ begin
     values (enqueue.tenant, enqueue.job_id, enqueue.kind, enqueue.lane, coalesce(enqueue.payload, '{}'), enqueue.priority,
             enqueue.max_attempts, coalesce(enqueue.run_after, now()), enqueue.object_key, enqueue.object_sha256,
             enqueue.object_size, enqueue.key, enqueue.limit_key, enqueue.traceparent);
-    if enqueue.run_after > now() then
-      insert into doorbell.doorbells (lane, tenant_id, priority, job_id, ring_at)
-      values (enqueue.lane, enqueue.tenant, enqueue.priority, enqueue.job_id, enqueue.run_after);
-    else
-      insert into doorbell.doorbells (lane, turn, tenant_id, priority, job_id)
-      values (enqueue.lane,
-              doorbell.next_turn(l, enqueue.tenant, enqueue.priority,
-                                 doorbell.step((select t.weight from doorbell.tenants t where t.tenant_id = enqueue.tenant), enqueue.priority)),
-              enqueue.tenant, enqueue.priority, enqueue.job_id);
-    end if;
+    perform doorbell.ring(array[enqueue.lane], array[enqueue.tenant], array[enqueue.priority], array[enqueue.job_id], array[enqueue.run_after]);
   end if;
   perform doorbell.unclamp(caller);
 end $$;

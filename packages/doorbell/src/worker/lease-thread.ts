@@ -38,6 +38,16 @@ class Batch {
     return this.#renewedAtMs;
   }
 
+  /** How many of its claims may still be held. */
+  get size(): number {
+    return this.#read().length;
+  }
+
+  /** None of its claims is held any more; found out when it was renewed. */
+  get hasEnded(): boolean {
+    return typeof this.#claims !== "string" && this.#claims.length === 0;
+  }
+
   /** Of those that are left, the fences of those whose time is not up. */
   within(worker: string, nowMs: number): readonly Fence[] {
     return this.#read()
@@ -54,6 +64,24 @@ class Batch {
     if (typeof this.#claims === "string") this.#claims = JSON.parse(this.#claims) as readonly KeptClaim[];
     return this.#claims;
   }
+}
+
+/** Leases that one statement renews, about. */
+const fencesMax = 1_000;
+
+/** Batches that are renewed together: at light load each is of one claim. */
+function groupsOf(batches: readonly Batch[]): readonly (readonly Batch[])[] {
+  const groups: Batch[][] = [];
+  let size = fencesMax;
+  for (const batch of batches) {
+    if (size + batch.size > fencesMax) {
+      groups.push([]);
+      size = 0;
+    }
+    groups.at(-1)?.push(batch);
+    size += batch.size;
+  }
+  return groups;
 }
 
 /** Long enough for the worker to say itself that the attempt has timed out. */
@@ -75,20 +103,17 @@ if (port !== null) {
 
   const renew = async (): Promise<void> => {
     const nowMs = performance.now();
-    const due = [...batches].filter(([, batch]) => nowMs - batch.renewedAtMs >= renewAfterMs);
-    for (const [number, batch] of due) {
-      const fences = batch.within(settings.worker, nowMs);
-      if (fences.length === 0) {
-        batches.delete(number);
-        continue;
-      }
+    const due = [...batches.values()].filter((batch) => nowMs - batch.renewedAtMs >= renewAfterMs);
+    for (const together of groupsOf(due)) {
+      const fences = together.flatMap((batch) => batch.within(settings.worker, nowMs));
       client ??= await database.connect();
       const isHeld = await extend(client, fences, settings.leaseMs);
-      batch.renewed(isHeld, performance.now());
+      for (const batch of together) batch.renewed(isHeld, performance.now());
       // Most of these have simply ended; the worker knows which of them still run.
       const lost = fences.filter((fence) => !isHeld(fence));
       if (lost.length > 0) port.postMessage({ lost } satisfies KeeperReport);
     }
+    for (const [number, batch] of batches) if (batch.hasEnded) batches.delete(number);
     if (due.length > 0) port.postMessage({ answers: true } satisfies KeeperReport);
   };
 
