@@ -68,7 +68,11 @@ test("scrubbing twice changes nothing more", () => {
       const once = scrubSecrets(parts.join(""));
       expect(scrubSecrets(once)).toBe(once);
     }),
-    { numRuns: 500 },
+    {
+      numRuns: 500,
+      // Found once by chance: a secret beside something that an earlier pattern had hidden, and a quoted one with a tail.
+      examples: [[["x", "://", "password", "://", "@"]], [["password", "=", '"', '"', "password"]]],
+    },
   );
 });
 

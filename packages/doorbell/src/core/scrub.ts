@@ -17,11 +17,11 @@ const secretPatterns: readonly (readonly [pattern: RegExp, replacement: string])
   [/\b(bearer)\s{1,8}[\w.~+/=-]+/gi, `$1 ${hiddenText}`],
   // user:password@ in a URL; the greedy run also takes an "@" inside the password.
   [/\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi, `$1${hiddenText}@`],
-  // name=value, name: value, "name":"value"; the bound on the name's length keeps the search linear, and a value that
-  // is hidden already stays as it is, so that scrubbing twice changes nothing.
+  // name=value, name: value, "name":"value"; the bound on the name's length keeps the search linear, and what is hidden
+  // already is taken whole, so that scrubbing twice changes nothing.
   [
     new RegExp(
-      `\\b([\\w-]{0,40}?(?:${secretWord})[\\w-]{0,40})(["']?\\s{0,8}[=:]\\s{0,8})(?:\\[redacted\\]|"[^"]*"?|'[^']*'?|[^\\s&"',;)}\\]]+)`,
+      `\\b([\\w-]{0,40}?(?:${secretWord})[\\w-]{0,40})(["']?\\s{0,8}[=:]\\s{0,8})(?:\\[redacted\\]|"[^"]*"?|'[^']*'?|[^\\s&"',;)}\\]])+`,
       "gi",
     ),
     `$1$2${hiddenText}`,
