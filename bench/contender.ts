@@ -26,6 +26,8 @@ export interface Producer {
    * instant (`monotonicMs`) at which COMMIT returned. `ring`: the caller says so to the system after its commit.
    */
   enqueueInTransaction?(job: BenchJob, options: { readonly ring: boolean }): Promise<number>;
+  /** A request of the web tier, in a transaction that the tenant is in force in: reads its newest job, and enqueues this one. */
+  request?(job: BenchJob): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -18,17 +18,31 @@ const login = "doorbell_bench";
 const concurrency = 2000;
 const noop = defineJob({ kind: "noop" });
 
-/** Migrates with the binary, and makes a login that has the roles of both tiers and no right beyond them. */
-async function install(databaseUrl: string, alsoSql: string): Promise<void> {
+/** As a web tier has it that signs: one that could claim would need no token. */
+const webLogin = "doorbell_bench_web";
+const signed = { tenancy: "signed", tenancySecrets: ["a secret of the bench and of nobody else"] } as const;
+
+interface Installation {
+  readonly alsoSql?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Migrates with the binary, and makes a login that has the roles of both tiers and no right beyond them, and one of web. */
+async function install(databaseUrl: string, { alsoSql = "", env = {} }: Installation): Promise<void> {
   await promisify(execFile)(process.execPath, [binary, "migrate"], {
-    env: { ...process.env, DATABASE_URL: databaseUrl },
+    env: { ...process.env, ...env, DATABASE_URL: databaseUrl },
   });
   const superuser = new pg.Client(databaseUrl);
   await superuser.connect();
-  const { rowCount } = await superuser.query("select from pg_roles where rolname = $1", [login]);
-  const verb = rowCount === 0 ? "create" : "alter";
-  await superuser.query(`${verb} role ${login} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`);
-  await superuser.query(`grant doorbell_web, doorbell_worker to ${login}`);
+  for (const [name, roles] of [
+    [login, "doorbell_web, doorbell_worker"],
+    [webLogin, "doorbell_web"],
+  ]) {
+    const { rowCount } = await superuser.query("select from pg_roles where rolname = $1", [name]);
+    const verb = rowCount === 0 ? "create" : "alter";
+    await superuser.query(`${verb} role ${name} login nosuperuser nobypassrls password '${passwordFor(databaseUrl)}'`);
+    await superuser.query(`grant ${roles} to ${name}`);
+  }
   await superuser.query(alsoSql);
   await superuser.end();
 }
@@ -41,9 +55,9 @@ function passwordFor(databaseUrl: string): string {
     .digest("hex");
 }
 
-function loginUrl(databaseUrl: string): string {
+function loginUrl(databaseUrl: string, name: string = login): string {
   const url = new URL(databaseUrl);
-  url.username = login;
+  url.username = name;
   url.password = passwordFor(databaseUrl);
   return url.href;
 }
@@ -52,8 +66,9 @@ function open(databaseUrl: string): Promise<Doorbell> {
   return createDoorbell({ databaseUrl: loginUrl(databaseUrl) });
 }
 
-async function openProducer(databaseUrl: string): Promise<Producer> {
-  const doorbell = await open(databaseUrl);
+const openProducer = async (databaseUrl: string): Promise<Producer> => producerOf(await open(databaseUrl), databaseUrl);
+
+function producerOf(doorbell: Doorbell, databaseUrl: string): Producer {
   /** The application's own connections, of which Doorbell knows nothing. */
   const application = new pg.Pool({ connectionString: loginUrl(databaseUrl) });
   return {
@@ -73,6 +88,11 @@ async function openProducer(databaseUrl: string): Promise<Producer> {
       if (ring) await receipt.ring();
       return committedAt;
     },
+    request: ({ tenant, number }) =>
+      doorbell.transaction(tenant, async (tx) => {
+        await tx.query("select id from doorbell.jobs where tenant_id = $1 order by id desc limit 1", [tenant]);
+        await doorbell.enqueue(noop, { n: number }, { tenant, tx });
+      }),
     close: async () => {
       await application.end();
       await doorbell.close();
@@ -110,7 +130,7 @@ const base: Omit<Contender, "name" | "install"> = {
   openConsumer,
 };
 
-export const doorbell: Contender = { ...base, name: "doorbell", install: (databaseUrl) => install(databaseUrl, "") };
+export const doorbell: Contender = { ...base, name: "doorbell", install: (databaseUrl) => install(databaseUrl, {}) };
 
 /** What row-level security costs is seen by switching it off, which is good for nothing else. */
 export const doorbellUnforced: Contender = {
@@ -118,9 +138,8 @@ export const doorbellUnforced: Contender = {
   name: "doorbell-unforced",
   settings: [{ name: "row-level security", value: "off on every table", source: "ours: to see what it costs" }],
   install: (databaseUrl) =>
-    install(
-      databaseUrl,
-      `do $$
+    install(databaseUrl, {
+      alsoSql: `do $$
        declare t regclass;
        begin
          for t in select c.oid from pg_class c
@@ -128,5 +147,18 @@ export const doorbellUnforced: Contender = {
            execute format('alter table %s disable row level security, no force row level security', t);
          end loop;
        end $$`,
-    ),
+    }),
+};
+
+/** The web tier alone: a worker needs no token. */
+export const doorbellSigned: Contender = {
+  ...base,
+  name: "doorbell-signed",
+  settings: [{ name: "tenancy", value: "signed", source: "docs/tenancy.md" }],
+  install: (databaseUrl) =>
+    install(databaseUrl, {
+      env: { DOORBELL_TENANCY: signed.tenancy, DOORBELL_TENANCY_SECRETS: signed.tenancySecrets.join(",") },
+    }),
+  openProducer: async (databaseUrl) =>
+    producerOf(await createDoorbell({ databaseUrl: loginUrl(databaseUrl, webLogin), ...signed }), databaseUrl),
 };

@@ -2,8 +2,9 @@
 
 import type { Row } from "../row.ts";
 import { bulkRow } from "./bulk.ts";
+import { enqueueRow } from "./enqueue.ts";
 import { latencyRow } from "./latency.ts";
 import { processRow } from "./process.ts";
 import { tenancyRow } from "./tenancy.ts";
 
-export const rows: readonly Row[] = [processRow, latencyRow, bulkRow, tenancyRow];
+export const rows: readonly Row[] = [processRow, latencyRow, enqueueRow, bulkRow, tenancyRow];

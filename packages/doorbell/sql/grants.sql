@@ -2,8 +2,10 @@
 
 grant usage on schema doorbell to doorbell_worker, doorbell_web, doorbell_producer, doorbell_reader;
 revoke execute on all functions in schema doorbell from public;
+grant execute on function doorbell.tenant to public;   -- policies call it as whoever asks
 
 grant execute on function doorbell.enqueue, doorbell.enqueue_many to doorbell_producer, doorbell_web, doorbell_worker;
+grant execute on function doorbell.is_signed to doorbell_producer, doorbell_web, doorbell_worker, doorbell_reader;
 
 grant execute on function
   doorbell.cancel, doorbell.replay, doorbell.discard, doorbell.resolve_effect, doorbell.story, doorbell.in_doubt,

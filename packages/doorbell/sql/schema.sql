@@ -44,8 +44,8 @@ table attempts (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, attempt)
   CREATE UNIQUE INDEX attempts_pkey ON doorbell.attempts USING btree (tenant_id, job_id, attempt)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -80,8 +80,8 @@ table dead_letters (row-level security forced)
   CREATE INDEX dead_letters_fingerprint ON doorbell.dead_letters USING btree (tenant_id, fingerprint)
   CREATE INDEX dead_letters_object ON doorbell.dead_letters USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE UNIQUE INDEX dead_letters_pkey ON doorbell.dead_letters USING btree (tenant_id, id)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -96,7 +96,8 @@ unlogged table doorbells (row-level security forced)
   CREATE INDEX doorbells_alarms ON doorbell.doorbells USING btree (lane, ring_at) WHERE (turn IS NULL)
   CREATE INDEX doorbells_flow ON doorbell.doorbells USING btree (tenant_id, lane, priority, turn) WHERE (turn IS NOT NULL)
   CREATE INDEX doorbells_line ON doorbell.doorbells USING btree (lane, turn NULLS FIRST) WHERE (turn IS NOT NULL)
-  policy the_line using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
 
 table effect_outcomes (row-level security forced)
   tenant_id text not null
@@ -114,8 +115,8 @@ table effect_outcomes (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, key, n, source)
   CREATE UNIQUE INDEX effect_outcomes_pkey ON doorbell.effect_outcomes USING btree (tenant_id, job_id, key, n, source)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -152,8 +153,8 @@ table effects (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, key, n)
   CREATE UNIQUE INDEX effects_pkey ON doorbell.effects USING btree (tenant_id, job_id, key, n)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -187,8 +188,8 @@ partitioned table job_history (row-level security forced)
   CREATE INDEX job_history_object ON doorbell.job_history USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE INDEX job_history_state ON doorbell.job_history USING btree (tenant_id, state, id) WHERE (state <> 'done'::text)
   CREATE UNIQUE INDEX job_history_pkey ON doorbell.job_history USING btree (tenant_id, id, finished_at)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -222,8 +223,8 @@ table job_history_rest (row-level security forced)
   CREATE INDEX job_history_rest_tenant_id_object_key_idx ON doorbell.job_history_rest USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE INDEX job_history_rest_tenant_id_state_id_idx ON doorbell.job_history_rest USING btree (tenant_id, state, id) WHERE (state <> 'done'::text)
   CREATE UNIQUE INDEX job_history_rest_pkey ON doorbell.job_history_rest USING btree (tenant_id, id, finished_at)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
 
 table job_keys (row-level security forced)
   tenant_id text not null
@@ -234,8 +235,8 @@ table job_keys (row-level security forced)
   constraint PRIMARY KEY (tenant_id, kind, key_hash)
   CREATE INDEX job_keys_job ON doorbell.job_keys USING btree (tenant_id COLLATE "POSIX", job_id)
   CREATE UNIQUE INDEX job_keys_pkey ON doorbell.job_keys USING btree (tenant_id, kind, key_hash)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
 
 table job_logs (row-level security forced)
   tenant_id text not null
@@ -250,8 +251,8 @@ table job_logs (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, job_id, attempt, n)
   CREATE UNIQUE INDEX job_logs_pkey ON doorbell.job_logs USING btree (tenant_id, job_id, attempt, n)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -283,8 +284,8 @@ table jobs (row-level security forced)
   CREATE INDEX jobs_due ON doorbell.jobs USING btree (tenant_id COLLATE "POSIX", run_after)
   CREATE INDEX jobs_object ON doorbell.jobs USING btree (tenant_id, object_key) WHERE (object_key IS NOT NULL)
   CREATE UNIQUE INDEX jobs_pkey ON doorbell.jobs USING btree (tenant_id, id)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -322,7 +323,8 @@ table newcomers (row-level security forced)
   tenant_id text not null
   constraint CHECK ((tenant_id <> ''::text))
   CREATE INDEX newcomers_tenant ON doorbell.newcomers USING btree (tenant_id)
-  policy the_line using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
 
 unlogged table rung (row-level security forced)
   tenant_id text not null
@@ -330,7 +332,8 @@ unlogged table rung (row-level security forced)
   rung_at timestamp with time zone not null default clock_timestamp()
   constraint PRIMARY KEY (tenant_id, job_id)
   CREATE UNIQUE INDEX rung_pkey ON doorbell.rung USING btree (tenant_id, job_id)
-  policy the_line using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
 
 table settings
   name text not null
@@ -350,7 +353,13 @@ table tenants (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id)
   CREATE UNIQUE INDEX tenants_pkey ON doorbell.tenants USING btree (tenant_id)
-  policy the_line using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
+
+table token_keys (row-level security forced)
+  inner_key bytea not null
+  outer_key bytea not null
+  policy owner_alone to {doorbell_owner} using true with check true
 
 unlogged table unhandled (row-level security forced)
   tenant_id text not null
@@ -360,7 +369,8 @@ unlogged table unhandled (row-level security forced)
   constraint PRIMARY KEY (tenant_id, job_id)
   CREATE INDEX unhandled_kind ON doorbell.unhandled USING btree (kind)
   CREATE UNIQUE INDEX unhandled_pkey ON doorbell.unhandled USING btree (tenant_id, job_id)
-  policy the_line using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
 
 table usage_counters (row-level security forced)
   tenant_id text not null
@@ -370,8 +380,8 @@ table usage_counters (row-level security forced)
   constraint CHECK ((tenant_id <> ''::text))
   constraint PRIMARY KEY (tenant_id, meter, day)
   CREATE UNIQUE INDEX usage_counters_pkey ON doorbell.usage_counters USING btree (tenant_id, meter, day)
-  policy for_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
-  policy one_tenant using (tenant_id = current_setting('doorbell.tenant_id'::text, true)) with check (tenant_id = current_setting('doorbell.tenant_id'::text, true))
+  policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
+  policy our_functions to {doorbell_owner} using ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true)) with check ((tenant_id || ''::text) = current_setting('doorbell.tenant_id'::text, true))
   grant select to doorbell_web
   grant select to doorbell_worker
 
@@ -396,6 +406,7 @@ table workers
   grant select to doorbell_worker
 
 functions
+  doorbell.accept_tokens(bytea[])
   doorbell.add_lane(text) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
   doorbell.add_partitions(integer) security definer set search_path=pg_catalog, pg_temp, TimeZone=UTC, lock_timeout=100ms grant to doorbell_worker
   doorbell.beat(text,text,text,integer,text,text[],text[],integer,integer,boolean,bigint) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
@@ -418,7 +429,9 @@ functions
   doorbell.forget_rung(text[],uuid[],text)
   doorbell.guard(text[],text)
   doorbell.in_doubt(text,uuid) grant to doorbell_web, doorbell_worker
+  doorbell.is_signed() security definer set search_path=pg_catalog, pg_temp grant to doorbell_producer, doorbell_reader, doorbell_web, doorbell_worker
   doorbell.max_attempts_cap()
+  doorbell.may_serve(text[])
   doorbell.meet(text[])
   doorbell.new_id()
   doorbell.open_line(text)
@@ -443,7 +456,9 @@ functions
   doorbell.sweep(text,integer,interval,interval) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take(text,integer) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take_keys(text[],text[],bytea[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_material=off, enable_memoize=off
+  doorbell.tenant() security definer set search_path=pg_catalog, pg_temp grant to -
   doorbell.tick(text,text[],integer,text[],bigint,text[],uuid[],text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
+  doorbell.token_tenant() security definer set search_path=pg_catalog, pg_temp
   doorbell.unclamp(text)
   doorbell.wake_waiting(text)
   doorbell.write_logs(text[],uuid[],integer[],integer[],timestamp with time zone[],text[],text[],text[],jsonb[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker

@@ -34,6 +34,7 @@ declare
 begin
   if caller <> '' then
     tenants := array[caller];
+    perform doorbell.guard(tenants, caller);
   else
     perform doorbell.open_line(caller);
     tenants := array(select t.tenant_id from doorbell.tenants t union select n.tenant_id from doorbell.newcomers n order by 1);

@@ -4,6 +4,8 @@
 --   * Every table with a tenant_id FORCEs row-level security, and its owner is an ordinary role, so the policies bind
 --     inside our functions too. They know exactly one tenant: the setting doorbell.tenant_id, the clamp. Unset and
 --     empty both match no row.
+--   * Where tenancy is signed, a reader's clamp counts only with a token that proves it (doorbell.tenant below), and so
+--     does a caller's who may not claim (functions/01_clamp.sql): SQL that somebody injects cannot make one.
 --   * Nobody but the owner can write a table. The functions are SECURITY DEFINER with a pinned search_path: the state
 --     machine, the fence and the tenant check live in one place.
 --   * A function that serves many tenants moves the clamp, in a loop or row by row (functions/01_clamp.sql tells how).
@@ -15,6 +17,37 @@
 -- Functions of ours are nobody's until granted. (This default cannot be set for one schema only.)
 alter default privileges for role doorbell_owner revoke execute on functions from public;
 
+-- Signed tenancy: the keys that tokens may be signed with, as HMAC wants them (RFC 2104): xored with 36 and with 5c, to 64
+-- bytes. None: tenancy is plain. The owner's alone; doorbell.accept_tokens writes them.
+create table doorbell.token_keys (inner_key bytea not null, outer_key bytea not null);
+alter table doorbell.token_keys enable row level security, force row level security;
+create policy owner_alone on doorbell.token_keys to doorbell_owner using (true) with check (true);   -- whoever is granted it
+
+-- Whose token this transaction carries. Null: none, or one that is forged or has expired.
+-- A token is `tenant|expiry|HMAC`: the expiry in ms since 1970, the HMAC-SHA256 of all before it in lower-case hex.
+create function doorbell.token_tenant() returns text
+language plpgsql stable parallel safe security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  part constant text[] := regexp_match(current_setting('doorbell.token', true), '^((.+)\|(\d{1,15}))\|([0-9a-f]{64})$');
+begin
+  return (select part[2] from doorbell.token_keys k
+           where part[3]::bigint > extract(epoch from clock_timestamp()) * 1000
+             and sha256(k.outer_key || sha256(k.inner_key || convert_to(part[1], 'UTF8'))) = decode(part[4], 'hex')
+           limit 1);
+end $$;
+
+-- The tenant whose rows a reader may see: the clamp, with a valid token where tenancy is signed. Null: none. Everybody's,
+-- for the policies of the application's own tables as well.
+create function doorbell.tenant() returns text
+language plpgsql stable parallel safe security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  clamp constant text := current_setting('doorbell.tenant_id', true);
+begin
+  return case when clamp = '' then null
+              when not exists (select from doorbell.token_keys) then clamp
+              when doorbell.token_tenant() = clamp then clamp end;
+end $$;
+
 -- Gives a table with a tenant_id its two policies, and forces them on the owner.
 create function doorbell.force_tenancy(name text) returns void
 language plpgsql as $$
@@ -22,22 +55,25 @@ begin
   execute format('alter table doorbell.%I enable row level security, force row level security', name);
   -- For whoever reads: an index condition.
   execute format($p$create policy one_tenant on doorbell.%I
-    using      (tenant_id = current_setting('doorbell.tenant_id', true))
-    with check (tenant_id = current_setting('doorbell.tenant_id', true))$p$, name);
-  -- For our functions: the same test, written so that the two together cannot become an index condition. Where the
-  -- clamp moves row by row, only the statement's own conditions may drive an index (functions/01_clamp.sql). The other one is
-  -- cheaper, and by their names is the one that is tried first.
-  execute format($p$create policy for_functions on doorbell.%I to doorbell_owner
+    using      (tenant_id = doorbell.tenant())
+    with check (tenant_id = doorbell.tenant())$p$, name);
+  -- For our functions, which have judged the caller's token already: the clamp itself, written so that the two together
+  -- cannot become an index condition. Where the clamp moves row by row, only the statement's own conditions may drive an
+  -- index (functions/01_clamp.sql). It is the cheap one, and Postgres tries the policy first whose name comes last.
+  execute format($p$create policy our_functions on doorbell.%I to doorbell_owner
     using      (tenant_id || '' = current_setting('doorbell.tenant_id', true))
     with check (tenant_id || '' = current_setting('doorbell.tenant_id', true))$p$, name);
 end $$;
 
--- The same for a table of the line, which one tenant sees its own part of, and '*' all of.
+-- The same for a table of the line, which our functions see all of under the clamp '*'.
 create function doorbell.force_line(name text) returns void
 language plpgsql as $$
 begin
   execute format('alter table doorbell.%I enable row level security, force row level security', name);
-  execute format($p$create policy the_line on doorbell.%I
+  execute format($p$create policy one_tenant on doorbell.%I
+    using      (tenant_id = doorbell.tenant())
+    with check (tenant_id = doorbell.tenant())$p$, name);
+  execute format($p$create policy our_functions on doorbell.%I to doorbell_owner
     using      ((select current_setting('doorbell.tenant_id', true)) in (tenant_id, '*'))
     with check ((select current_setting('doorbell.tenant_id', true)) in (tenant_id, '*'))$p$, name);
 end $$;

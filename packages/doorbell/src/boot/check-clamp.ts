@@ -3,14 +3,14 @@
 
 import type { Database, Tx } from "../store/database.ts";
 import { canary, currentClamp, functionsNotGranted, settingsOwners } from "../store/inspect.ts";
-import { clamp } from "../store/jobs.ts";
+import { clamp, tenancyOf } from "../store/tenancy.ts";
 import type { Finding } from "./finding.ts";
 
 const nobody = "doorbell:doctor";
 
 /** Looks at two connections at once, after a clamped transaction on one of them. The pool must have two. */
 export async function checkCheckout(database: Database, setting: string): Promise<readonly Finding[]> {
-  await database.transaction((tx) => clamp(tx, nobody, setting));
+  await database.transaction((tx) => clamp(tx, nobody, tenancyOf(setting)));
   const look = (tx: Tx): Promise<string> => currentClamp(tx, setting);
   const found = await Promise.all([database.transaction(look), database.transaction(look)]);
   const stale = found.find((tenant) => tenant !== "");

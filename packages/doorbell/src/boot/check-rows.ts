@@ -4,7 +4,7 @@ import { describeFailure } from "../core/failure.ts";
 import { newId } from "../core/ids.ts";
 import { type Database, isDatabaseTrouble } from "../store/database.ts";
 import { onlyLook, showsRows } from "../store/glimpse.ts";
-import { clamp } from "../store/jobs.ts";
+import { clamp, ourSetting, tenancyOf } from "../store/tenancy.ts";
 import type { Finding } from "./finding.ts";
 
 export interface LookedAt {
@@ -21,17 +21,18 @@ const cancelled = "57014";
 export async function checkRows(database: Database, looked: LookedAt): Promise<readonly Finding[]> {
   let state = "without a tenant";
   const { table, tenantSetting } = looked;
-  const setting = tenantSetting ?? "doorbell.tenant_id";
+  const setting = tenantSetting ?? ourSetting;
+  const tenancy = tenancyOf(tenantSetting);
   try {
     const shown = await database.transaction(async (tx) => {
       await onlyLook(tx);
       if (await showsRows(tx, table)) return true;
       // What a pooled connection is left with by a transaction that was clamped.
       state = `with ${setting} empty`;
-      await clamp(tx, "", tenantSetting);
+      await clamp(tx, "", tenancy);
       if (await showsRows(tx, table)) return true;
       state = "as a tenant that there is not";
-      await clamp(tx, newId(), tenantSetting);
+      await clamp(tx, newId(), tenancy);
       return await showsRows(tx, table);
     });
     if (!shown) return [];

@@ -1,7 +1,14 @@
 // Whether the database has the schema of this version, and every table with a tenant its policies, forced.
 import type { Database, Tx } from "../store/database.ts";
-import { inspectSchema, inspectTenantTables, type TenantTable } from "../store/inspect.ts";
+import {
+  inspectOtherTables,
+  inspectSchema,
+  inspectTenantTables,
+  type OtherTable,
+  type TenantTable,
+} from "../store/inspect.ts";
 import { version } from "../version.ts";
+import { checkOurLinks } from "./check-links.ts";
 import { checkRows } from "./check-rows.ts";
 import type { Finding } from "./finding.ts";
 
@@ -51,36 +58,67 @@ const theClamp = "current_setting('doorbell.tenant_id'::text, true)";
 const policy = (name: string, condition: string): string => `${name} using (${condition}) with check (${condition})`;
 
 /** The two sets of policies that keep a table to one tenant, as force_tenancy and force_line make them. */
-const soundPolicies: ReadonlySet<string> = new Set([
+const soundPolicies: ReadonlySet<string> = new Set(
   [
-    policy("for_functions to {doorbell_owner}", `((tenant_id || ''::text) = ${theClamp})`),
-    policy("one_tenant", `(tenant_id = ${theClamp})`),
-  ].join("; "),
-  policy(
-    "the_line",
+    `((tenant_id || ''::text) = ${theClamp})`,
     `((( SELECT ${theClamp} AS current_setting) = tenant_id) OR (( SELECT ${theClamp} AS current_setting) = '*'::text))`,
+  ].map((ours) =>
+    [policy("one_tenant", "(tenant_id = doorbell.tenant())"), policy("our_functions to {doorbell_owner}", ours)].join(
+      "; ",
+    ),
   ),
-]);
+);
 
 /** Their rows are read under a policy of their own: force_line makes it. */
 const lineTables: ReadonlySet<string> = new Set(["doorbells", "newcomers", "rung", "tenants", "unhandled"]);
 
+/** What is in them is no tenant's, so others than functions may read it. */
+const sharedTables: ReadonlySet<string> = new Set(["lanes", "migrations", "settings", "workers"]);
+
 export async function checkTables(tx: Tx): Promise<readonly Finding[]> {
-  return (await inspectTenantTables(tx)).flatMap(findingsOf);
+  const tables = await inspectTenantTables(tx);
+  const others = (await inspectOtherTables(tx)).filter(({ name }) => !sharedTables.has(name));
+  return [
+    ...tables.flatMap(findingsOf),
+    ...others.map(ofOther),
+    ...(await checkOurLinks(
+      tx,
+      tables.map(({ oid }) => oid),
+    )),
+  ];
 }
 
 /** Of tables of which `known` says nothing already. */
 export async function checkOurRows(database: Database, known: readonly Finding[]): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  for (const { name, readable } of await inspectTenantTables(database)) {
-    const table = `doorbell.${name}`;
-    if (!readable || known.some(({ subject }) => subject === table)) continue;
-    findings.push(...(await checkRows(database, { table, tenantSetting: null })));
-  }
-  return findings;
+  const tables = (await inspectTenantTables(database))
+    .filter(({ readable }) => readable)
+    .map(({ name }) => `doorbell.${name}`)
+    .filter((table) => !known.some(({ subject }) => subject === table));
+  const looks = tables.map((table) => checkRows(database, { table, tenantSetting: null }));
+  return (await Promise.all(looks)).flat();
 }
 
-function findingsOf({ name, enabled, forced, policies, policyNames }: TenantTable): readonly Finding[] {
+function ofOther({ name, kind, grantees }: OtherTable): Finding {
+  const table = `doorbell.${name}`;
+  const who = grantees.join(", ");
+  return {
+    code: "table_readable",
+    severity: "refuse",
+    subject: table,
+    message: `${who} may read ${kind} ${table}, which has no tenant and no policies: whatever is in it is everybody's`,
+    mend: `revoke select on ${table} from ${who}`,
+  };
+}
+
+function findingsOf({
+  name,
+  enabled,
+  forced,
+  policies,
+  policyNames,
+  nullable,
+  unchecked,
+}: TenantTable): readonly Finding[] {
   const table = `doorbell.${name}`;
   const findings: Finding[] = [];
   if (!enabled || !forced) {
@@ -90,6 +128,25 @@ function findingsOf({ name, enabled, forced, policies, policyNames }: TenantTabl
       subject: table,
       message: `row-level security of ${table} is ${enabled ? "not forced, so it does not bind the owner's functions" : "off, so it keeps no tenants apart"}`,
       mend: `alter table ${table} enable row level security, force row level security`,
+    });
+  }
+  if (nullable) {
+    findings.push({
+      code: "tenant_column_nullable",
+      severity: "refuse",
+      subject: table,
+      message: `a row of ${table} may be without a tenant: nobody would ever see it again`,
+      mend: `alter table ${table} alter column tenant_id set not null`,
+    });
+  }
+  // The line has no such check, and needs none: nobody reads or writes it but functions that refuse the empty tenant.
+  if (unchecked && !lineTables.has(name)) {
+    findings.push({
+      code: "tenant_column_empty",
+      severity: "refuse",
+      subject: table,
+      message: `a row of ${table} may have the empty tenant: whoever has not clamped would see it`,
+      mend: `alter table ${table} add check (tenant_id <> '')`,
     });
   }
   const present = policies.join("; ");

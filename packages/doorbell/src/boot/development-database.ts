@@ -2,11 +2,13 @@
 // has it. Owns the folder `.doorbell`. Never used where DATABASE_URL is set, and never in production.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import pg from "pg";
+import { type Settings, tenancyOptions } from "../config/settings.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { describeFailure } from "../core/failure.ts";
 import { Database } from "../store/database.ts";
 import { ping } from "../store/inspect.ts";
 import { migrate } from "../store/migrate.ts";
+import { tokenKeys } from "../store/tenancy.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const folder = ".doorbell";
@@ -30,7 +32,7 @@ export interface DevelopmentDatabase {
 }
 
 /** The running server of this folder, or one that is started now. Throws boot_refused. */
-export async function startDevelopmentDatabase(log: Log): Promise<DevelopmentDatabase> {
+export async function startDevelopmentDatabase(log: Log, settings: Settings): Promise<DevelopmentDatabase> {
   const running = await findDevelopmentDatabase();
   if (running !== null) {
     log.info("no DATABASE_URL: using the development server of this folder, which runs already");
@@ -40,7 +42,7 @@ export async function startDevelopmentDatabase(log: Log): Promise<DevelopmentDat
     makeFolder();
     const { startEmbeddedPostgres } = await import("../embedded/index.ts");
     const server = await startEmbeddedPostgres({ dataDir: `${folder}/postgres` });
-    await prepare(server.url);
+    await prepare(server.url, tokenKeys(tenancyOptions(settings)));
     const url = server.urlFor("postgres", login);
     writeFileSync(addressFile, url);
     log.info("no DATABASE_URL: started a server for development, which ends with this process", {
@@ -89,11 +91,11 @@ function makeFolder(): void {
   writeFileSync(`${folder}/.gitignore`, "*\n");
 }
 
-async function prepare(url: string): Promise<void> {
+async function prepare(url: string, keys: readonly Buffer[]): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    await migrate(client);
+    await migrate(client, keys);
     await client.query(makeLogin);
   } finally {
     await client.end();

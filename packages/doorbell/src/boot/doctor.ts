@@ -2,14 +2,19 @@
 // changes nothing. A check that cannot be made is a finding: not knowing is not the same as being well.
 import type { Settings } from "../config/settings.ts";
 import { describeFailure } from "../core/failure.ts";
-import { Database, isDatabaseTrouble } from "../store/database.ts";
-import { ping } from "../store/inspect.ts";
+import { Database, isDatabaseTrouble, type Tx } from "../store/database.ts";
+import { ping, qualifyNames } from "../store/inspect.ts";
+import { inspectServer, inspectSweepers } from "../store/inspect-server.ts";
 import { checkCanary, checkCheckout } from "./check-clamp.ts";
+import { checkFunctions, checkSearchPath, checkTemporary } from "./check-functions.ts";
 import { checkGrants, checkMemberships } from "./check-grants.ts";
 import { checkLogin, checkRights } from "./check-login.ts";
+import { checkPooler } from "./check-pooler.ts";
 import { checkOurRows, checkTables, checkVersion } from "./check-schema.ts";
+import { checkClock, checkEncryption, checkServer, checkSweepers } from "./check-server.ts";
 import { checkSettings } from "./check-settings.ts";
 import { checkObjects, checkQueue } from "./check-stores.ts";
+import { checkTenancy } from "./check-tenancy.ts";
 import { checkUserTable, type UserTables } from "./check-user-tables.ts";
 import type { Finding, FindingCode } from "./finding.ts";
 
@@ -39,37 +44,87 @@ const ourSetting = "doorbell.tenant_id";
 /** With these a login sees every row, policies or none. */
 const unbinding: ReadonlySet<FindingCode> = new Set(["login_superuser", "login_bypasses_rls"]);
 
+/** Enough for the looks at our tables to go together; fewer would make a start slower, more would not make it faster. */
+const connectionsMax = 4;
+
 async function examineDatabase(url: string, { settings, userTables }: Patient): Promise<readonly Finding[]> {
-  const database = new Database({ url, max: 2, name: "doorbell doctor", answerWithinMs: 15_000 });
+  const database = new Database({ url, max: connectionsMax, name: "doorbell doctor", answerWithinMs: 15_000 });
   try {
     await ping(database);
+    const route = await checkPooler(database, settings);
+    // Where transactions fall apart, nothing else can be asked.
+    if (route.some(({ code }) => code === "pooler_splits")) return route;
+    return unlike([...route, ...(await examineAll(database, url, settings, userTables))]);
   } catch (error) {
-    await database.close();
     return [unreachable(error)];
-  }
-  try {
-    const login = await attempt("login", () => checkLogin(database));
-    const version = await attempt("schema version", () => checkVersion(database));
-    // On functions of another version these would find nothing but that, in other words.
-    const ifOurs = async (check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
-      version.length > 0 ? [] : await attempt(check, run);
-    const bound = !login.some(({ code }) => unbinding.has(code));
-    const tables = await attempt("tables", () => checkTables(database));
-    return [
-      ...login,
-      ...version,
-      ...(await ifOurs("rights", () => checkRights(database, settings.role))),
-      ...(await ifOurs("grants", () => checkGrants(database))),
-      ...(await attempt("memberships", () => checkMemberships(database))),
-      ...tables,
-      ...(await attempt("clamp at checkout", () => checkCheckout(database, ourSetting))),
-      ...(await ifOurs("canary", () => checkCanary(database))),
-      ...(bound ? await ifOurs("rows", () => checkOurRows(database, tables)) : []),
-      ...(await examineUserTables(database, userTables, bound)),
-    ];
   } finally {
     await database.close();
   }
+}
+
+async function examineAll(
+  database: Database,
+  url: string,
+  settings: Settings,
+  userTables: UserTables | undefined,
+): Promise<readonly Finding[]> {
+  /** In a transaction of its own, in which the catalogs print every name with its schema. */
+  const qualified = (check: string, run: (tx: Tx) => Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
+    attempt(check, () =>
+      database.transaction(async (tx) => {
+        await qualifyNames(tx);
+        return await run(tx);
+      }),
+    );
+  const [server, login, version, searchPath, memberships, functions, tables, checkout] = await Promise.all([
+    attempt("server", () => examineServer(database, url, settings)),
+    attempt("login", () => checkLogin(database)),
+    attempt("schema version", () => checkVersion(database)),
+    attempt("search path", () => checkSearchPath(database)),
+    attempt("memberships", () => checkMemberships(database)),
+    qualified("functions", (tx) => checkFunctions(tx, [])),
+    qualified("tables", checkTables),
+    attempt("clamp at checkout", () => checkCheckout(database, ourSetting)),
+  ]);
+  // On functions of another version these would find nothing but that, in other words.
+  const ifOurs = async (check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
+    version.length > 0 ? [] : await attempt(check, run);
+  const bound = !login.some(({ code }) => unbinding.has(code));
+  const [rights, grants, tenancy, canary, sweepers, rows] = await Promise.all([
+    ifOurs("rights", () => checkRights(database, settings.role)),
+    ifOurs("grants", () => checkGrants(database)),
+    ifOurs("tenancy", () => checkTenancy(database, settings)),
+    ifOurs("canary", () => checkCanary(database)),
+    ifOurs("sweepers", async () => checkSweepers(await inspectSweepers(database))),
+    bound ? ifOurs("rows", () => checkOurRows(database, tables)) : [],
+  ]);
+  return [
+    ...server,
+    ...login,
+    ...version,
+    ...rights,
+    ...grants,
+    ...memberships,
+    ...functions,
+    ...searchPath,
+    ...tables,
+    ...tenancy,
+    ...checkout,
+    ...canary,
+    ...sweepers,
+    ...rows,
+    ...(await examineUserTables(database, userTables, bound)),
+  ];
+}
+
+async function examineServer(database: Database, url: string, settings: Settings): Promise<readonly Finding[]> {
+  const beforeMs = Date.now();
+  const facts = await inspectServer(database);
+  return [
+    ...checkServer(facts),
+    ...checkEncryption(settings, url, facts),
+    ...checkClock(facts.nowMs, beforeMs, Date.now()),
+  ];
 }
 
 async function examineUserTables(
@@ -79,16 +134,22 @@ async function examineUserTables(
 ): Promise<readonly Finding[]> {
   if (tables === undefined) return [];
   const { tenantSetting: setting } = tables;
-  const findings: Finding[] = [];
-  if (setting !== null && setting !== ourSetting)
-    findings.push(...(await attempt(`${setting} at checkout`, () => checkCheckout(database, setting))));
-  for (const name of tables.names) {
-    const found = await attempt(`table ${name}`, () => checkUserTable(database, name, tables, bound));
-    // A view or a function may stand before several tables.
-    const known = ({ code, subject }: Finding) => findings.some((one) => one.code === code && one.subject === subject);
-    findings.push(...found.filter((finding) => !known(finding)));
-  }
-  return findings;
+  const checkout =
+    setting === null || setting === ourSetting
+      ? []
+      : await attempt(`${setting} at checkout`, () => checkCheckout(database, setting));
+  const found = await Promise.all([
+    attempt("temporary tables", () => checkTemporary(database)),
+    ...tables.names.map((name) => attempt(`table ${name}`, () => checkUserTable(database, name, tables, bound))),
+  ]);
+  return [...checkout, ...found.flat()];
+}
+
+/** A view or a function may stand before several tables, and one that does not answer before every check. */
+function unlike(findings: readonly Finding[]): readonly Finding[] {
+  const same = (one: Finding, other: Finding): boolean =>
+    one.code === other.code && one.subject === other.subject && one.mend === other.mend;
+  return findings.filter((finding, n) => findings.findIndex((other) => same(finding, other)) === n);
 }
 
 async function attempt(check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {

@@ -2,7 +2,7 @@
 // and taken down in the reverse order. Signals and exit codes are not its business.
 import { setTimeout as delay } from "node:timers/promises";
 import type { App, Runtime } from "../app.ts";
-import type { Settings } from "../config/settings.ts";
+import { type Settings, tenancyOptions } from "../config/settings.ts";
 import { defaultLane } from "../core/definition.ts";
 import { createDoorbell, type Doorbell } from "../doorbell.ts";
 import { databaseProbe } from "../http/database-probe.ts";
@@ -11,6 +11,8 @@ import { listen } from "../http/server.ts";
 import { exposeTable } from "../http/table-gauges.ts";
 import { Database } from "../store/database.ts";
 import { functionsNotGranted, valueMaxBytes } from "../store/inspect.ts";
+import { kindStats } from "../store/maintenance.ts";
+import { forEveryTenant } from "../store/tenancy.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Health } from "../worker/worker.ts";
@@ -51,6 +53,7 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
       objects: settings.objectsUrl,
       connectionsMax: settings.connectionsMax,
       valueMaxBytes: await limitSetIn(databaseUrl),
+      ...tenancyOptions(settings),
       log,
       metrics,
       ...(app.tenantSetting !== undefined && { tenantSetting: app.tenantSetting }),
@@ -58,7 +61,8 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
     });
     takeDown.push(() => doorbell.close());
     await doorbell.client.ensureLanes(lanesOf(app));
-    exposeTable(metrics, doorbell.client.database);
+    const { database, tenancy } = doorbell.client;
+    exposeTable(metrics, () => forEveryTenant(database, tenancy, kindStats));
 
     const runtime: Runtime = { doorbell, role, env: { ...process.env, DATABASE_URL: databaseUrl }, log };
     const resources: unknown = await app.resources?.(runtime);

@@ -10,9 +10,11 @@ const fatalEverywhere: ReadonlySet<FindingCode> = new Set([
   "database_missing",
   "database_unreachable",
   "objects_unusable",
+  "pooler_splits",
   "schema_ahead",
   "schema_behind",
   "schema_missing",
+  "tenancy_unproven",
 ]);
 
 /** The reasons not to start here; empty: start. */

@@ -1,7 +1,7 @@
 // A client for the length of one command: small, quiet, and closed at the end whatever happened.
 import { findDevelopmentDatabase } from "../boot/development-database.ts";
 import { type Client, openClient } from "../client/client.ts";
-import { resolveSettings, type Settings } from "../config/settings.ts";
+import { resolveSettings, type Settings, tenancyOptions } from "../config/settings.ts";
 import { DoorbellError } from "../core/errors.ts";
 import type { Tx } from "../store/database.ts";
 import { createLog } from "../telemetry/log.ts";
@@ -38,6 +38,7 @@ export async function withClient<T>(
     ...(options.objects && { objects: settings.objectsUrl }),
     valueMaxBytes: handledBytesMax,
     connectionsMax: 2,
+    ...tenancyOptions(settings),
     log: createLog({ level: "warn", destination: process.stderr }),
   });
   try {

@@ -1,9 +1,10 @@
 // `doorbell migrate`: brings the schema to this version, as whatever login DATABASE_URL names. `--sql` needs no database.
 import { Command } from "commander";
-import { resolveSettings } from "../config/settings.ts";
+import { resolveSettings, tenancyOptions } from "../config/settings.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { Database } from "../store/database.ts";
 import { migrate, migrationSql, type SchemaState, schemaState } from "../store/migrate.ts";
+import { tokenKeys } from "../store/tenancy.ts";
 import { version } from "../version.ts";
 import { requireDatabaseUrl } from "./client.ts";
 import { exitCodes } from "./errors.ts";
@@ -18,18 +19,20 @@ export function migrateCommand(): Command {
     .option("--sql", "print the SQL for an empty database, and run nothing")
     .option("--check", "only tell how the schema stands; exit code 1 if it is not this version's")
     .action(async ({ sql, check }: { readonly sql?: boolean; readonly check?: boolean }) => {
-      if (sql) return print(migrationSql());
-      const url = await requireDatabaseUrl(resolveSettings(process.env));
+      const settings = resolveSettings(process.env);
+      const keys = tokenKeys(tenancyOptions(settings));
+      if (sql) return print(migrationSql(keys));
+      const url = await requireDatabaseUrl(settings);
       const database = new Database({ url, max: 1, name: "doorbell migrate", answerWithinMs });
       try {
-        await (check ? checkSchema(database) : bringUp(database));
+        await (check ? checkSchema(database) : bringUp(database, keys));
       } finally {
         await database.close();
       }
     });
 }
 
-async function bringUp(database: Database): Promise<void> {
+async function bringUp(database: Database, keys: readonly Buffer[]): Promise<void> {
   // A login that may read how the schema stands need not be able to migrate one that is there already.
   const { behind, ahead } = await schemaState(database).catch(() => unknownState);
   if (ahead.length > 0) {
@@ -38,13 +41,13 @@ async function bringUp(database: Database): Promise<void> {
       `the schema is of a newer version: version ${version} does not know ${ahead.join(", ")}, and must not put its own in their place`,
     );
   }
-  if (behind.length === 0) return print(`the schema is that of version ${version} already`);
+  if (behind.length === 0 && keys.length === 0) return print(`the schema is that of version ${version} already`);
   const client = await database.connect();
   try {
-    const { applied, functionsReplaced } = await migrate(client).catch((error: unknown) => {
+    const { applied, functionsReplaced, keysChanged } = await migrate(client, keys).catch((error: unknown) => {
       throw notAllowed(error) ?? error;
     });
-    const done = [...applied, ...(functionsReplaced ? ["functions"] : [])];
+    const done = [...applied, ...(functionsReplaced ? ["functions"] : []), ...(keysChanged ? ["keys for tokens"] : [])];
     print(done.length === 0 ? `the schema is that of version ${version} already` : `applied: ${done.join(", ")}`);
   } finally {
     await client.end();

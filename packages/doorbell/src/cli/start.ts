@@ -75,7 +75,7 @@ async function start(settings: Settings): Promise<void> {
 async function openDatabase(settings: Settings, log: Log): Promise<DevelopmentDatabase | null> {
   const { databaseUrl, environment } = settings;
   if (databaseUrl !== null) return { url: databaseUrl, stop: async () => {} };
-  return environment === "production" ? null : await startDevelopmentDatabase(log);
+  return environment === "production" ? null : await startDevelopmentDatabase(log, settings);
 }
 
 /** Web can do without an application: it serves what is the product's, and maintains. */

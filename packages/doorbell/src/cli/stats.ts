@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import type { Client } from "../client/client.ts";
 import { requireTenant } from "../core/tenant.ts";
 import { type KindStats, kindStats, listWorkers, type WorkerRow } from "../store/maintenance.ts";
+import { forEveryTenant } from "../store/tenancy.ts";
 import { jsonOption, parser } from "./arguments.ts";
 import { withClient } from "./client.ts";
 import { instant, note, print, printJson, printTable } from "./output.ts";
@@ -78,7 +79,9 @@ export function statsCommand(): Command {
 }
 
 async function look(client: Client, tenant: string | undefined): Promise<Stats> {
-  const kinds = await (tenant === undefined ? kindStats(client.database) : client.transaction(tenant, kindStats));
+  const kinds = await (tenant === undefined
+    ? forEveryTenant(client.database, client.tenancy, kindStats)
+    : client.transaction(tenant, kindStats));
   const workers = await listWorkers(client.database);
   return {
     kinds,

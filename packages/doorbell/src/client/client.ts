@@ -11,13 +11,14 @@ import { Queue } from "../queue/queue.ts";
 import { Database, isDatabaseTrouble, type Tx } from "../store/database.ts";
 import * as jobs from "../store/jobs.ts";
 import { addLanes } from "../store/maintenance.ts";
+import { clamp, type Tenancy, type TenancyOptions, tenancyOf } from "../store/tenancy.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { Lookout } from "./lookout.ts";
 import { type EnqueueOptions, enqueueRow } from "./request.ts";
 import { Waker } from "./waker.ts";
 
-export interface DoorbellOptions {
+export interface DoorbellOptions extends TenancyOptions {
   readonly databaseUrl: string;
   /** "postgres:" (default) or "memory:". */
   readonly queue?: string;
@@ -69,7 +70,7 @@ export class Client {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly valueMaxBytes: number;
-  readonly tenantSetting: string | null;
+  readonly tenancy: Tenancy;
   readonly #lookout: Lookout;
   readonly #knownLanes = new Set(["default"]);
   /** Transactions of ours that are open: the lanes to wake after their commit. */
@@ -79,7 +80,7 @@ export class Client {
   constructor(options: DoorbellOptions, objects: Bucket) {
     this.objects = objects;
     this.databaseUrl = options.databaseUrl;
-    this.tenantSetting = options.tenantSetting ?? null;
+    this.tenancy = tenancyOf(options.tenantSetting ?? null, options);
     this.valueMaxBytes = options.valueMaxBytes ?? defaultValueMaxBytes;
     this.log = options.log ?? createLog({ level: "info" });
     this.metrics = options.metrics ?? createMetrics();
@@ -106,7 +107,7 @@ export class Client {
   ): Promise<Receipt> {
     const row = await enqueueRow(job, payload, options, this);
     await this.ensureLanes([row.lane], options.tx);
-    const enqueued = await jobs.enqueue(options.tx ?? this.database, row, this.tenantSetting);
+    const enqueued = await jobs.enqueue(options.tx ?? this.database, row, this.tenancy);
     return this.#receipts([row], [enqueued], options.tx)[0] as Receipt;
   }
 
@@ -121,7 +122,7 @@ export class Client {
       rows.map((row) => row.lane),
       options.tx,
     );
-    const enqueued = await jobs.enqueueMany(options.tx ?? this.database, rows, this.tenantSetting);
+    const enqueued = await jobs.enqueueMany(options.tx ?? this.database, rows, this.tenancy);
     return this.#receipts(rows, enqueued, options.tx);
   }
 
@@ -143,7 +144,7 @@ export class Client {
 
   /** Clamps a transaction of the caller's to a tenant, until it ends: our setting, and the application's own. */
   async clamp(tx: Tx, tenant: string): Promise<void> {
-    await jobs.clamp(tx, requireTenant(tenant), this.tenantSetting);
+    await clamp(tx, requireTenant(tenant), this.tenancy);
   }
 
   /**

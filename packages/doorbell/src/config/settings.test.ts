@@ -24,6 +24,9 @@ test("without a variable everything has a value", () => {
     sweepEveryMs: 5_000,
     connectionsMax: 10,
     logLevel: "info",
+    tenancy: "plain",
+    tenancySecrets: null,
+    tenancyTokenMs: 300_000,
     smtpUrl: null,
     webhookAllowPrivate: false,
   });

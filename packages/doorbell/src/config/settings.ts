@@ -3,6 +3,7 @@
 import type { Role } from "../app.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { databaseHost } from "../store/database.ts";
+import type { TenancyOptions } from "../store/tenancy.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import { type Setting, settingsTable } from "./table.ts";
 
@@ -15,6 +16,9 @@ export interface Settings {
   readonly app: string | null;
   readonly databaseUrl: string | null;
   readonly directDatabaseUrl: string | null;
+  readonly databaseAllowPlaintext: boolean;
+  /** As `pgbouncer-1.25.2`. Null: nothing is said of it. */
+  readonly pooler: string | null;
   readonly queueUrl: string;
   readonly objectsUrl: string;
   readonly port: number;
@@ -29,6 +33,10 @@ export interface Settings {
   readonly sweepEveryMs: number;
   readonly connectionsMax: number;
   readonly logLevel: LogLevel | "silent";
+  readonly tenancy: "plain" | "signed";
+  /** Null: none. The first signs. */
+  readonly tenancySecrets: readonly string[] | null;
+  readonly tenancyTokenMs: number;
   readonly smtpUrl: string | null;
   readonly webhookAllowPrivate: boolean;
 }
@@ -99,7 +107,13 @@ function assumedEnvironment(variables: Variables, urls: readonly (string | null)
   return urls.every((url) => url === null || isLoopback(databaseHost(url))) ? "development" : "production";
 }
 
-function isLoopback(host: string | null): boolean {
+/** `host`: as a URL has it, or the directory of a socket. */
+export function isLoopback(host: string | null): boolean {
   if (host === null) return false;
   return host.startsWith("/") || host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** As the client takes them. */
+export function tenancyOptions({ tenancy, tenancySecrets, tenancyTokenMs }: Settings): TenancyOptions {
+  return { tenancy, tenancySecrets: tenancySecrets ?? [], tenancyTokenMs };
 }

@@ -4,8 +4,10 @@ import type { Role } from "../app.ts";
 import type { Environment, Settings } from "./settings.ts";
 import {
   asLanes,
+  asPooler,
   asPort,
   asPostgresUrl,
+  asSecrets,
   asSwitch,
   asText,
   durationOf,
@@ -77,6 +79,24 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     meaning: "The same database with no pooler before it, for LISTEN.",
     reason: "Without it LISTEN is tried on DATABASE_URL; where a pooler swallows it, workers poll every 100 ms.",
     parse: asPostgresUrl,
+  },
+  databaseAllowPlaintext: {
+    env: "DOORBELL_DATABASE_ALLOW_PLAINTEXT",
+    flag: null,
+    unit: "1 or 0",
+    default: "0",
+    meaning: "Lets connections to the database leave this machine without TLS. Without it production refuses that.",
+    reason: "Rows of all tenants travel on them; set it only where nobody else is on the network.",
+    parse: asSwitch,
+  },
+  pooler: {
+    env: "DOORBELL_POOLER",
+    flag: null,
+    unit: "name and version: pgbouncer-1.25.2",
+    default: null,
+    meaning: "What stands before Postgres in DATABASE_URL. A PgBouncer older than 1.25.2 is refused in production.",
+    reason: "A pooler cannot be asked through itself. Where there is one and this is not set, a warning is given.",
+    parse: asPooler,
   },
   queueUrl: {
     env: "DOORBELL_QUEUE",
@@ -200,6 +220,36 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     meaning: "Lines below it are not written.",
     reason: "Says what starts, stops and fails. Jobs that simply succeed are in the metrics, not in the log.",
     parse: oneOf("debug", "info", "warn", "error", "silent"),
+  },
+  tenancy: {
+    env: "DOORBELL_TENANCY",
+    flag: null,
+    unit: "plain or signed",
+    default: "plain",
+    meaning:
+      "What a transaction proves its tenant with. `signed`: a token that the database verifies, so that injected SQL cannot act for another tenant.",
+    reason: "Signing wants a secret, and two logins for web and worker. See docs/tenancy.md.",
+    parse: oneOf("plain", "signed"),
+  },
+  tenancySecrets: {
+    env: "DOORBELL_TENANCY_SECRETS",
+    flag: null,
+    unit: "secrets of 32 characters or more, separated by commas",
+    default: null,
+    meaning:
+      "What tokens are signed with: the first. `doorbell migrate` makes the database accept all of them, and no other.",
+    reason: "Two of them, the new one first, are for changing from one to the other.",
+    parse: asSecrets,
+  },
+  tenancyTokenMs: {
+    env: "DOORBELL_TENANCY_TOKEN",
+    flag: null,
+    unit: "duration",
+    default: "5m",
+    meaning:
+      "How long a token is good for, by the clock of the database: the longest transaction that is clamped once.",
+    reason: "Longer than any transaction should be; short for whoever has read one from a log.",
+    parse: durationOf("1s"),
   },
   smtpUrl: {
     env: "DOORBELL_SMTP_URL",

@@ -4,6 +4,7 @@ import { laneForm } from "../core/definition.ts";
 import { type Duration, toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { databaseHost } from "../store/database.ts";
+import { tenancySecretMinLength } from "../store/tenancy.ts";
 
 /** Text as it was given, never empty, and the name under which it was. */
 export type Parse<Value> = (text: string, name: string) => Value;
@@ -61,6 +62,20 @@ export const asLanes: Parse<readonly string[]> = (text, name) => {
         name,
         `names the lane ${shown(none)}; lanes are made of a-z, 0-9, - and _, and separated by single commas`,
       );
+};
+
+/** A name, and a version, which only PgBouncer must have. */
+export const asPooler: Parse<string> = (text, name) =>
+  /^(pgbouncer-\d+(\.\d+)*|(?!pgbouncer\b)[a-z]+(-\d+(\.\d+)*)?)$/.test(text)
+    ? text
+    : refuse(name, `is ${shown(text)}; write pgbouncer-1.25.2, or the name of another`);
+
+/** Secrets, separated by commas. Never shown. */
+export const asSecrets: Parse<readonly string[]> = (text, name) => {
+  const secrets = text.split(",").map((item) => item.trim());
+  return secrets.every((secret) => secret.length >= tenancySecretMinLength)
+    ? secrets
+    : refuse(name, `has a secret of fewer than ${tenancySecretMinLength} characters (openssl rand -hex 32 makes one)`);
 };
 
 /** A URL of one of these schemes. It may hold a password, so it is never shown. */

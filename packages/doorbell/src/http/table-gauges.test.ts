@@ -21,7 +21,7 @@ const row = {
 test("every gauge is filled from the row of its kind", async () => {
   const metrics = createMetrics();
   metrics.close();
-  exposeTable(metrics, { query: async <Row>() => [row as Row] });
+  exposeTable(metrics, async () => [row]);
   const { body } = await metrics.expose();
   const shown = body.split("\n").filter((line) => line.includes('kind="greet"'));
   expect(shown.sort()).toEqual([
@@ -51,12 +51,10 @@ test("a reading that has not come back is not asked for again", async () => {
         return () => {};
       },
     },
-    {
-      query: async <Row>() => {
-        queries += 1;
-        await answer.promise;
-        return [row as Row];
-      },
+    async () => {
+      queries += 1;
+      await answer.promise;
+      return [row];
     },
   );
   const [read] = readers;

@@ -1,7 +1,6 @@
 // The gauges that are read from the table at each scrape: right for every process that is asked, over all tenants, and
 // labelled by kind only. The numbers come from the rows, not from a queue's depth.
-import type { Tx } from "../store/database.ts";
-import { type KindStats, kindStats } from "../store/maintenance.ts";
+import type { KindStats } from "../store/maintenance.ts";
 import type { GaugeFamily, GaugeReading, Metrics } from "../telemetry/metrics.ts";
 
 interface TableGauge {
@@ -37,12 +36,11 @@ const gauges: readonly TableGauge[] = [
 const families: readonly GaugeFamily[] = gauges.map(({ name, help }) => ({ name, help, labels: ["kind"] }));
 
 /**
- * Adds them to the page; the function returned takes them off. The login must be a member of doorbell_web or doorbell_worker.
- * One reading at a time, also where scrapes come faster than Postgres answers: they must not use up the connections.
+ * Adds them to the page, as `readStats` gives them for all tenants; the function returned takes them off. One reading at a time, also where scrapes come faster than Postgres answers: they must not use up the connections.
  */
-export function exposeTable(metrics: Metrics, tx: Tx): () => void {
+export function exposeTable(metrics: Metrics, readStats: () => Promise<readonly KindStats[]>): () => void {
   let running: Promise<readonly GaugeReading[]> | null = null;
-  const read = async (): Promise<readonly GaugeReading[]> => (await kindStats(tx)).flatMap(readingsOf);
+  const read = async (): Promise<readonly GaugeReading[]> => (await readStats()).flatMap(readingsOf);
   return metrics.onScrape(families, () => {
     running ??= read().finally(() => {
       running = null;

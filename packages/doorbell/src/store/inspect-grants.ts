@@ -11,7 +11,7 @@ export interface FunctionFacts {
   readonly tableOwner: string;
   /** Its search_path is set, and names nothing but pg_catalog and pg_temp. */
   readonly pinned: boolean;
-  /** Everybody may call it. */
+  /** Everybody may call it, and it is not the one that policies call as whoever asks. */
   readonly public: boolean;
 }
 
@@ -20,7 +20,8 @@ export function inspectFunctions(tx: Tx): Promise<readonly FunctionFacts[]> {
     select p.oid::regprocedure::text as signature, p.prosecdef as definer, p.proowner::regrole::text as owner,
            jobs.relowner::regrole::text as "tableOwner",
            exists (select from unnest(p.proconfig) c where c ~ '^search_path=pg_catalog(, *pg_temp)?$') as pinned,
-           exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0) as public
+           p.proname <> 'tenant'
+             and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0) as public
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       join pg_class jobs on jobs.relnamespace = n.oid and jobs.relname = 'jobs'
      where n.nspname = 'doorbell' and p.prokind = 'f'
@@ -28,6 +29,7 @@ export function inspectFunctions(tx: Tx): Promise<readonly FunctionFacts[]> {
 }
 
 export interface TableGrant {
+  /** A sequence has the word before its name, as `revoke` wants it. */
   readonly table: string;
   /** A role, or PUBLIC. */
   readonly grantee: string;
@@ -35,22 +37,25 @@ export interface TableGrant {
   readonly privileges: string;
 }
 
-/** Everything but SELECT that somebody other than its owner has on a table or view of ours, and everything that PUBLIC has. */
+/**
+ * Everything but SELECT that somebody other than its owner has on a table or view of ours, everything that PUBLIC has, and
+ * everything that anybody has on a sequence: the clocks of the line are in them.
+ */
 export function inspectTableGrants(tx: Tx): Promise<readonly TableGrant[]> {
   return tx.query<TableGrant>(`
     with granted as (
-      select c.oid, c.relowner, a.grantee, a.privilege_type
+      select c.oid, c.relkind, c.relowner, a.grantee, a.privilege_type
         from pg_class c, aclexplode(c.relacl) a
-       where c.relnamespace = (select oid from pg_namespace where nspname = 'doorbell') and c.relkind in ('r', 'p', 'v', 'm')
+       where c.relnamespace = (select oid from pg_namespace where nspname = 'doorbell') and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
       union
-      select c.oid, c.relowner, a.grantee, a.privilege_type
+      select c.oid, c.relkind, c.relowner, a.grantee, a.privilege_type
         from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a
        where c.relnamespace = (select oid from pg_namespace where nspname = 'doorbell'))
-    select oid::regclass::text as table, ${granteeName} as grantee,
+    select case relkind when 'S' then 'sequence ' else '' end || oid::regclass::text as table, ${granteeName} as grantee,
            string_agg(lower(privilege_type), ', ' order by privilege_type) as privileges
       from granted
-     where grantee <> relowner and (grantee = 0 or privilege_type <> 'SELECT')
-     group by oid, grantee order by 1, 2`);
+     where grantee <> relowner and (grantee = 0 or privilege_type <> 'SELECT' or relkind = 'S')
+     group by oid, relkind, grantee order by 1, 2`);
 }
 
 export interface Membership {

@@ -2,6 +2,7 @@
 // text, so that the same statements run on any client.
 import { DoorbellError } from "../core/errors.ts";
 import type { Tx } from "./database.ts";
+import { everyTenant, ourSetting, type Tenancy } from "./tenancy.ts";
 
 /** A job on its way in; `payload` is JSON text. */
 export interface EnqueueRow {
@@ -30,10 +31,17 @@ export interface Enqueued {
 }
 
 // The functions raise for a clamp on another tenant and for a lane that is not there, and an error would cost the caller
-// the transaction. So those two are looked at first, and no row comes back where they stand in the way.
+// the transaction. So those two are looked at first, and no row comes back where they stand in the way. A token, where
+// tenancy is signed, is in force for this statement alone.
+const withToken = (param: string): string =>
+  `current_setting('doorbell.token', true) as old_token,
+               set_config('doorbell.token', coalesce(${param}, current_setting('doorbell.token', true)), true) as token`;
+const oldToken = "set_config('doorbell.token', min(admitted.old_token), true)";
+
 const enqueueSql = `
-select e.job_id as id, e.created, pg_current_xact_id()::text as xid
-  from (select $1::text as tenant
+select e.job_id as id, e.created, pg_current_xact_id()::text as xid,
+       set_config('doorbell.token', admitted.old_token, true) as token
+  from (select $1::text as tenant, ${withToken("$17")}
          where $1 = coalesce(nullif(current_setting('doorbell.tenant_id', true), ''), $1)
            and $1 = coalesce(nullif(current_setting($16, true), ''), $1)
            and exists (select from doorbell.lanes l where l.lane = $8) offset 0) admitted
@@ -47,8 +55,8 @@ const delay = (row: EnqueueRow): number | null =>
   row.runAfter !== null && "delayMs" in row.runAfter ? row.runAfter.delayMs : null;
 const text = (value: number | null): string | null => (value === null ? null : String(value));
 
-/** `tenantSetting`: the application's own, which may be clamped as well. Throws tenant_mismatch, lane_unknown. */
-export async function enqueue(tx: Tx, row: EnqueueRow, tenantSetting: string | null): Promise<Enqueued> {
+/** Throws tenant_mismatch, lane_unknown. */
+export async function enqueue(tx: Tx, row: EnqueueRow, { setting, sign }: Tenancy): Promise<Enqueued> {
   const [answer] = await tx.query<Enqueued>(enqueueSql, [
     row.tenant,
     row.kind,
@@ -65,15 +73,16 @@ export async function enqueue(tx: Tx, row: EnqueueRow, tenantSetting: string | n
     text(row.objectSize),
     row.limitKey,
     row.traceparent,
-    tenantSetting ?? clampSetting,
+    setting ?? ourSetting,
+    sign?.(row.tenant) ?? null,
   ]);
-  return answer ?? (await refuse(tx, [row], tenantSetting));
+  return answer ?? (await refuse(tx, [row], setting));
 }
 
 const enqueueManySql = `
 select json_agg(e.job_id order by e.n)::text as ids, json_agg(e.created order by e.n)::text as created,
-       pg_current_xact_id()::text as xid
-  from (select $1::text as jobs
+       pg_current_xact_id()::text as xid, ${oldToken} as token
+  from (select $1::text as jobs, ${withToken("$5")}
          where not exists (
                  select from json_array_elements_text(($2::text)::json) t(tenant)
                   where t.tenant <> coalesce(nullif(current_setting('doorbell.tenant_id', true), ''), t.tenant)
@@ -87,29 +96,28 @@ select json_agg(e.job_id order by e.n)::text as ids, json_agg(e.created order by
 export async function enqueueMany(
   tx: Tx,
   rows: readonly EnqueueRow[],
-  tenantSetting: string | null,
+  { setting, sign }: Tenancy,
 ): Promise<readonly Enqueued[]> {
+  const tenants = [...new Set(rows.map((row) => row.tenant))];
   const [answer] = await tx.query<{ readonly ids: string | null; readonly created: string; readonly xid: string }>(
     enqueueManySql,
     [
       `[${rows.map(newJobJson).join(",")}]`,
-      distinctJson(rows.map((row) => row.tenant)),
-      tenantSetting ?? clampSetting,
-      distinctJson(rows.map((row) => row.lane)),
+      JSON.stringify(tenants),
+      setting ?? ourSetting,
+      JSON.stringify([...new Set(rows.map((row) => row.lane))]),
+      sign?.(tenants.length === 1 ? (tenants[0] as string) : everyTenant) ?? null,
     ],
   );
   const { ids, created, xid } = answer ?? { ids: null, created: "[]", xid: "" };
-  if (ids === null) return await refuse(tx, rows, tenantSetting);
+  if (ids === null) return await refuse(tx, rows, setting);
   const isCreated = JSON.parse(created) as readonly boolean[];
   return (JSON.parse(ids) as readonly string[]).map((id, index) => ({ id, created: isCreated[index] === true, xid }));
 }
 
-const clampSetting = "doorbell.tenant_id";
-const distinctJson = (values: readonly string[]): string => JSON.stringify([...new Set(values)]);
-
 /** Says what stood in the way of these rows. */
-async function refuse(tx: Tx, rows: readonly EnqueueRow[], tenantSetting: string | null): Promise<never> {
-  for (const setting of new Set([clampSetting, tenantSetting ?? clampSetting])) {
+async function refuse(tx: Tx, rows: readonly EnqueueRow[], theirs: string | null): Promise<never> {
+  for (const setting of new Set([ourSetting, theirs ?? ourSetting])) {
     const [answer] = await tx.query<{ clamp: string | null }>("select current_setting($1, true) as clamp", [setting]);
     const clamp = answer?.clamp ?? "";
     const other = clamp === "" ? undefined : rows.find((row) => row.tenant !== clamp);
@@ -144,16 +152,6 @@ function newJobJson(row: EnqueueRow): string {
     traceparent: row.traceparent ?? undefined,
   });
   return `${members.slice(0, -1)},"payload":${row.payload}}`;
-}
-
-/** Clamps a transaction: our setting, and the application's own where one is named. */
-export async function clamp(tx: Tx, tenant: string, tenantSetting: string | null): Promise<void> {
-  if (tenantSetting === null) await tx.query("select set_config('doorbell.tenant_id', $1, true)", [tenant]);
-  else
-    await tx.query("select set_config('doorbell.tenant_id', $1, true), set_config($2, $1, true)", [
-      tenant,
-      tenantSetting,
-    ]);
 }
 
 export type JobState = "queued" | "claimed" | "waiting" | "done" | "failed" | "cancelled" | "discarded";

@@ -18,6 +18,8 @@ interface SqlFile {
 export interface MigrationReport {
   readonly applied: readonly string[];
   readonly functionsReplaced: boolean;
+  /** The database verifies tokens with other keys from now on. */
+  readonly keysChanged: boolean;
 }
 
 /** How a database stands to this package. `behind` names what `migrate` would do; `ahead`, what this version does not know. */
@@ -58,8 +60,11 @@ const afterMigrations = `
 select doorbell.add_lane('default');
 select doorbell.add_partitions();`;
 
-/** Everything `migrate` would run on an empty database, in order, for a DBA to read and run. */
-export function migrationSql(): string {
+/**
+ * Everything `migrate` would run on an empty database, in order, for a DBA to read and run. With keys for tokens it holds
+ * them: whoever reads it can sign.
+ */
+export function migrationSql(tokenKeys: readonly Buffer[] = []): string {
   const migrations = readFolder("migrations");
   const record = (name: string, sum: string): string =>
     `insert into doorbell.migrations (name, checksum) values ('${name}', '${sum}')\n  on conflict (name) do update set checksum = excluded.checksum, applied_at = now();`;
@@ -72,16 +77,21 @@ export function migrationSql(): string {
     ...functionFiles().flatMap((file) => [`-- ${file.name}`, file.text]),
     record(functionsName, checksum(...functionFiles())),
     afterMigrations,
+    ...(tokenKeys.length === 0 ? [] : [acceptTokens(tokenKeys)]),
     "commit;",
   ].join("\n");
 }
 
+const acceptTokens = (keys: readonly Buffer[]): string =>
+  `select doorbell.accept_tokens(array[${keys.map((key) => `'\\x${key.toString("hex")}'::bytea`).join(", ")}]);`;
+
 /**
- * Migrates. The client must be able to create roles and the schema, or be a member of doorbell_owner where a DBA has run
+ * Migrates, and where keys for tokens are given, makes them those that are accepted. Without any, whether tenancy is signed
+ * stays as it is: nobody switches it off by forgetting a variable. The client must be able to create roles and the schema, or be a member of doorbell_owner where a DBA has run
  * the SQL of `migrationSql`. Waits for other runs (an advisory lock of the transaction) and is a no-op after them.
  * Throws what Postgres throws, after a rollback; and when an applied file has changed since, which must never happen.
  */
-export async function migrate(client: ClientBase): Promise<MigrationReport> {
+export async function migrate(client: ClientBase, tokenKeys: readonly Buffer[] = []): Promise<MigrationReport> {
   await client.query("begin");
   try {
     await client.query(readFile("roles.sql").text); // takes the lock
@@ -111,8 +121,11 @@ export async function migrate(client: ClientBase): Promise<MigrationReport> {
       await record(client, functionsName, checksum(...functions));
     }
     await client.query(afterMigrations);
+    const keysChanged =
+      tokenKeys.length > 0 &&
+      (await client.query<{ accept_tokens: boolean }>(acceptTokens(tokenKeys))).rows[0]?.accept_tokens === true;
     await client.query("commit");
-    return { applied: pending.map((file) => file.name), functionsReplaced };
+    return { applied: pending.map((file) => file.name), functionsReplaced, keysChanged };
   } catch (error) {
     await client.query("rollback");
     throw error;

@@ -7,7 +7,7 @@ import { countUsage, type UsageOptions } from "../effects/usage.ts";
 import { performWebhook, type WebhookReceipt, type WebhookRequest, type WebhookSettings } from "../effects/webhook.ts";
 import type { Bucket } from "../objects/bucket.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { clamp } from "../store/jobs.ts";
+import { clamp, type Tenancy } from "../store/tenancy.ts";
 import { settleOne } from "../store/ticks.ts";
 import { type JobLog, type JobLogSink, jobLog, type Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -21,7 +21,7 @@ export interface JobDeps {
   readonly objects: Bucket;
   /** The application's login: `job.transaction`. */
   readonly database: Database;
-  readonly tenantSetting: string | null;
+  readonly tenancy: Tenancy;
   readonly valueMaxBytes: number;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -116,7 +116,7 @@ export class JobContext implements Job<unknown> {
   async transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     this.#requireRunning("a transaction");
     return await this.#deps.database.transaction(async (tx) => {
-      await clamp(tx, this.tenant, this.#deps.tenantSetting);
+      await clamp(tx, this.tenant, this.#deps.tenancy);
       return await fn(tx);
     });
   }

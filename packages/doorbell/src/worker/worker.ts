@@ -111,7 +111,7 @@ export class Worker {
       ledger: new Ledger(ledger, client),
       objects: client.objects,
       database: transactions,
-      tenantSetting: client.tenantSetting,
+      tenancy: client.tenancy,
       valueMaxBytes: client.valueMaxBytes,
       log,
       metrics,

@@ -75,7 +75,7 @@ test("eight migrations at once leave one row a version, and a second run does no
   const clients = await Promise.all(Array.from({ length: 8 }, () => sql.connect(sql.db.adminUrl)));
   const reports = await Promise.all(clients.map((client) => migrate(client)));
   expect(reports.filter((report) => report.applied.length > 0)).toHaveLength(1);
-  expect(await migrate(first)).toEqual({ applied: [], functionsReplaced: false });
+  expect(await migrate(first)).toEqual({ applied: [], functionsReplaced: false, keysChanged: false });
   expect(await schemaState(fromPg(first))).toEqual({ behind: [], ahead: [] });
   expect(
     await rows(first, "select name, count(*)::int as n from doorbell.migrations group by 1 having count(*) > 1"),

@@ -38,6 +38,13 @@ export async function makeAlmighty(admin: pg.Client, name: string): Promise<void
   await admin.query(`grant usage on schema doorbell to ${name}; grant all on all tables in schema doorbell to ${name}`);
 }
 
+/** Tokens, where tenancy is signed. */
+export interface Tokens {
+  readonly of: (tenant: string) => string;
+  /** With these tenant A is not in force, whatever the setting says. */
+  readonly worthless: readonly (readonly [what: string, token: string])[];
+}
+
 /**
  * Two rows of tenant A and one of tenant B in each table; then, as `role`: without a tenant nothing is seen or changed and
  * nothing can be added; with A in force its own rows are (the positive control), and of B's none.
@@ -47,18 +54,25 @@ export async function tryTables(
   role: string,
   tables: readonly string[],
   checks: Checks,
+  tokens: Tokens | null = null,
 ): Promise<void> {
   for (const table of tables) {
     await admin.query("begin");
     try {
-      await tryTable(admin, role, table, checks);
+      await tryTable(admin, role, table, checks, tokens);
     } finally {
       await admin.query("rollback");
     }
   }
 }
 
-async function tryTable(admin: pg.Client, role: string, table: string, checks: Checks): Promise<void> {
+async function tryTable(
+  admin: pg.Client,
+  role: string,
+  table: string,
+  checks: Checks,
+  tokens: Tokens | null,
+): Promise<void> {
   const sample = sampleOf(table);
   checks.equal(`${table}: the suite knows how to fill it`, sample !== undefined, true);
   if (sample === undefined) return;
@@ -77,18 +91,20 @@ async function tryTable(admin: pg.Client, role: string, table: string, checks: C
     `delete from doorbell.${table}`,
   ];
 
-  for (const [none, setting] of [
-    ["no tenant", null],
-    ["the empty tenant", ""],
-  ] as const) {
-    await clamp(admin, setting);
+  const nothings: [what: string, setting: string | null, token: string | null][] = [
+    ["no tenant", null, null],
+    ["the empty tenant", "", null],
+    ...(tokens?.worthless ?? []).map(([what, token]): [string, string, string] => [what, "tenant-a", token]),
+  ];
+  for (const [none, setting, token] of nothings) {
+    await clamp(admin, setting, token);
     equal(`${none}: rows read`, await touched(select), 0);
     equal(`${none}: rows updated`, await touched(update), 0);
     equal(`${none}: rows deleted`, await touched(remove), 0);
     equal(`${none}: an insert`, await sqlStateOf(admin, ...insertOf(table, sample("tenant-a"))), insufficientPrivilege);
   }
 
-  await clamp(admin, "tenant-a");
+  await clamp(admin, "tenant-a", tokens?.of("tenant-a") ?? null);
   equal("A: own rows read", await touched(select), ofA);
   equal("A: own rows updated", await touched(update), ofA);
   equal("A: own rows deleted", await touched(remove), ofA);
@@ -116,7 +132,8 @@ async function rowsTouched(admin: pg.Client, statement: string): Promise<number>
 }
 
 /** Null leaves the setting as no clamp has ever touched it. */
-async function clamp(admin: pg.Client, tenant: string | null): Promise<void> {
+async function clamp(admin: pg.Client, tenant: string | null, token: string | null): Promise<void> {
+  if (token !== null) await admin.query("select set_config('doorbell.token', $1, true)", [token]);
   if (tenant !== null) await admin.query("select set_config('doorbell.tenant_id', $1, true)", [tenant]);
 }
 

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { rows, Sql, sqlStateOf } from "../sql/support.ts";
 import { Checks, makeAlmighty, tenantTables, tryTables } from "./boundary.ts";
 import { expectSound } from "./counted.ts";
+import { signing, worthlessTokens } from "./signing.ts";
 
 const almighty = "everything";
 
@@ -26,6 +27,18 @@ test.each(["doorbell_owner", almighty])(
     expectSound(checks, 15 * 20);
   },
 );
+
+// What our functions do is judged by the caller's token before (signed.test.ts); what a reader sees, by the policies.
+test("where tenancy is signed, rows are seen with a token for their tenant, and with no other", async () => {
+  const { sql, admin, tables } = await open();
+  await using _ = sql;
+  const { tenancy, accept } = signing();
+  const sign = (tenant: string): string => tenancy.sign?.(tenant) ?? "";
+  await accept(admin);
+  const checks = new Checks();
+  await tryTables(admin, almighty, tables, checks, { of: sign, worthless: worthlessTokens(sign) });
+  expectSound(checks, 15 * 60);
+}, 60_000);
 
 /** What the suite finds at fault with one table after something was taken away, in a transaction of the database's life. */
 async function faultsAfter(admin: pg.Client, role: string, table: string, plant: string): Promise<readonly string[]> {
