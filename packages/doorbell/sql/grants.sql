@@ -13,7 +13,7 @@ grant execute on function
   to doorbell_web, doorbell_worker;
 
 grant execute on function
-  doorbell.tick, doorbell.claim, doorbell.settle, doorbell.extend, doorbell.take, doorbell.sweep, doorbell.write_logs,
+  doorbell.tick, doorbell.claim, doorbell.settle, doorbell.extend, doorbell.take, doorbell.put_back, doorbell.sweep, doorbell.write_logs,
   doorbell.begin_effects, doorbell.finish_effects, doorbell.count_usage, doorbell.add_partitions, doorbell.retire,
   doorbell.canary
   to doorbell_worker;

@@ -329,8 +329,11 @@ table newcomers (row-level security forced)
 unlogged table rung (row-level security forced)
   tenant_id text not null
   job_id uuid not null
-  rung_at timestamp with time zone not null default clock_timestamp()
+  lane text not null
+  rung_at timestamp with time zone default clock_timestamp()
+  times integer not null default 1
   constraint PRIMARY KEY (tenant_id, job_id)
+  CREATE INDEX rung_lane ON doorbell.rung USING btree (lane, rung_at)
   CREATE UNIQUE INDEX rung_pkey ON doorbell.rung USING btree (tenant_id, job_id)
   policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
   policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))
@@ -438,6 +441,7 @@ functions
   doorbell.owners_of(text[],text[],text[],uuid[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_material=off, enable_memoize=off
   doorbell.pop(text[],text[],integer) set enable_seqscan=off
   doorbell.pop_lane(doorbell.lanes,integer) set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off, enable_sort=off
+  doorbell.put_back(text[],uuid[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.recover_leases(text)
   doorbell.replay(text,uuid[],integer) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
   doorbell.require_lane(text)
@@ -445,7 +449,8 @@ functions
   doorbell.retire(text,integer) security definer set search_path=pg_catalog, pg_temp, TimeZone=UTC, lock_timeout=100ms grant to doorbell_worker
   doorbell.ring(text[],text[],integer[],uuid[],timestamp with time zone[]) set plan_cache_mode=force_generic_plan, enable_sort=off, enable_seqscan=off
   doorbell.ring_alarms(text,integer,timestamp with time zone) set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off, enable_sort=off
-  doorbell.ring_lost(text,interval,interval) set enable_nestloop=off
+  doorbell.ring_lost(text,interval,text[]) set enable_nestloop=off
+  doorbell.room(text)
   doorbell.setting(text) grant to doorbell_web, doorbell_worker
   doorbell.settle(text,text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.sign_off(text) security definer set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
@@ -453,7 +458,7 @@ functions
   doorbell.step(double precision,integer)
   doorbell.story(text,uuid) set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
   doorbell.suspects(text[],interval) set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off
-  doorbell.sweep(text,integer,interval,interval) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
+  doorbell.sweep(text,integer,interval,text[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take(text,integer) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take_keys(text[],text[],bytea[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_material=off, enable_memoize=off
   doorbell.tenant() security definer set search_path=pg_catalog, pg_temp grant to -

@@ -11,7 +11,7 @@ import { version } from "./version.ts";
 import type { Handler } from "./worker/handler.ts";
 import { createWorker, type Service, type Worker, type WorkerOptions } from "./worker/worker.ts";
 
-export interface MaintainedWorkerOptions extends Omit<WorkerOptions, "services"> {
+export interface MaintainedWorkerOptions extends Omit<WorkerOptions, "services" | "byHand" | "onEnd"> {
   /** How the process calls itself in the table of workers. Default "worker". */
   readonly role?: string;
   /** From one sweep to the next. Default 5 s. */
@@ -64,6 +64,7 @@ export async function createDoorbell(options: DoorbellOptions): Promise<Doorbell
             sweepEveryMs,
             sweeps: true,
             rings: true,
+            worker,
           }),
       });
     },
@@ -77,6 +78,7 @@ export async function createDoorbell(options: DoorbellOptions): Promise<Doorbell
           lanes,
           sweepEveryMs: toMs(sweepEvery, "sweepEvery"),
           sweeps,
+          worker: null,
           // Into a queue in this process nobody else would see it, and here nobody takes it out.
           rings: sweeps && !client.queue.capabilities.inProcess,
         }),

@@ -6,7 +6,7 @@
 -- next one of anybody else, and idle time is no credit. Priority is a weight: urgent passes, nothing starves.
 --
 -- All of this runs under the clamp '*' or, for one tenant's own doorbells, under its clamp. Nobody is granted these
--- functions but for add_lane and take.
+-- functions but for add_lane, take and put_back.
 
 -- Makes a lane, if it is not there. Its sequences are UNLOGGED: a crash resets them together with the line.
 create or replace function doorbell.add_lane(lane text) returns void
@@ -148,7 +148,7 @@ begin
                                 where b.lane = name and b.turn >= coalesce(entry, 0)
                                 order by b.turn nulls first limit n for update skip locked))
     returning b.tenant_id, b.job_id, b.turn)
-  select array_agg(t.tenant_id), array_agg(t.job_id), max(t.turn) into tenants, ids, last from taken t;
+  select array_agg(t.tenant_id order by t.turn), array_agg(t.job_id order by t.turn), max(t.turn) into tenants, ids, last from taken t;
 
   -- As much as was asked for, and all of it from behind: there may be more. The next pop looks as far back.
   if again or (back > 32 and last <= reached and cardinality(ids) = n) then
@@ -189,19 +189,70 @@ begin
   end loop;
 end $$;
 
--- For an external queue: takes doorbells out in the fair order, and remembers that they are on their way.
+-- How many doorbells of a lane an external queue may still be given. It holds twice as many as the live workers of the
+-- lane have slots, and a hundred: enough that none of them waits, and few enough that the order is made here, and that a
+-- queue that is purged loses little.
+create or replace function doorbell.room(lane text) returns int
+language sql stable as $$
+  select (select 100 + 2 * coalesce(sum(w.slots), 0)::int from doorbell.workers w
+           where room.lane = any (w.lanes) and w.seen_at > now() - interval '30 s' and not w.draining)
+       - (select count(*)::int from doorbell.rung r where r.lane = room.lane and r.rung_at is not null)
+$$;
+
+-- For an external queue: takes up to n doorbells of a lane out in the fair order, as far as there is room, and remembers
+-- that they are on their way.
 create or replace function doorbell.take(lane text, n int) returns table (tenant_id text, job_id uuid)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   caller constant text := current_setting('doorbell.tenant_id', true);
+  known  record;
   bells  record;
 begin
   perform doorbell.open_line(caller);
-  bells := doorbell.pop_lane(doorbell.require_lane(take.lane), n);
-  insert into doorbell.rung (tenant_id, job_id)
-  select distinct b.tenant_id, b.job_id from unnest(bells.tenants, bells.ids) b(tenant_id, job_id) order by 1, 2
-  on conflict (tenant_id, job_id) do update set rung_at = clock_timestamp();
-  return query select b.tenant_id, b.job_id from unnest(bells.tenants, bells.ids) b(tenant_id, job_id);
+  n := least(n, doorbell.room(take.lane));
+  if n > 0 then
+    -- Those that nobody knew what to do with, and somebody does now.
+    with found as (
+      delete from doorbell.unhandled u
+       where u.ctid = any (array(select u.ctid from doorbell.unhandled u
+                                  where u.lane = take.lane
+                                    and u.kind in (select unnest(w.kinds) from doorbell.workers w
+                                                    where take.lane = any (w.lanes) and w.seen_at > now() - interval '30 s')
+                                  limit n for update skip locked))
+      returning u.tenant_id, u.job_id)
+    select array_agg(f.tenant_id) as tenants, array_agg(f.job_id) as ids, count(*)::int as n into known from found f;
+    if known.n > 0 then
+      perform doorbell.ring(array_fill(take.lane, array[known.n]), known.tenants, array_fill(0, array[known.n]), known.ids);
+    end if;
+
+    bells := doorbell.pop_lane(doorbell.require_lane(take.lane), n);
+    insert into doorbell.rung as r (tenant_id, job_id, lane)
+    select distinct b.tenant_id, b.job_id, take.lane from unnest(bells.tenants, bells.ids) b(tenant_id, job_id) order by 1, 2
+    on conflict (tenant_id, job_id) do update set lane = excluded.lane, rung_at = clock_timestamp(), times = r.times + 1;
+    return query select b.tenant_id, b.job_id from unnest(bells.tenants, bells.ids) b(tenant_id, job_id);
+  end if;
+  perform doorbell.unclamp(caller);
+end $$;
+
+-- They were taken, and the queue did not take them: in the line again, those whose jobs are still due.
+create or replace function doorbell.put_back(tenants text[], ids uuid[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  caller constant text := current_setting('doorbell.tenant_id', true);
+  part   record;
+begin
+  perform doorbell.open_line(caller);
+  perform doorbell.forget_rung(tenants, ids, caller);
+  for part in
+    select b.tenant_id, array_agg(distinct b.id) as ids from unnest(tenants, ids) b(tenant_id, id) group by 1 order by 1
+  loop
+    perform set_config('doorbell.tenant_id', part.tenant_id, true);
+    perform doorbell.ring(array_agg(j.lane), array_agg(part.tenant_id), array_agg(j.priority), array_agg(j.id))
+       from (select * from doorbell.jobs j
+              where j.tenant_id = part.tenant_id and j.id = any (part.ids) and j.state = 'queued' order by j.run_after, j.id) j
+     having count(*) > 0;
+  end loop;
   perform doorbell.unclamp(caller);
 end $$;

@@ -6,13 +6,15 @@
 --   its doorbell is lost    → rung again;
 --   it waits for nothing    → queued: what became of its effect in doubt was told late, by the call itself.
 -- Lost is looked up, not guessed: the job is due for longer than `grace`, and it has no doorbell in the line, none kept
--- for a worker that knows its kind, and none that an external queue was given within `redeliver`. So a backlog behind
--- busy workers is not rung again, whatever its length; and what cannot be acted on hides nothing behind it.
+-- for a worker that knows its kind, and none on its way through an external queue. That one counts as lost when a worker
+-- of its lane has free slots and finds the queue empty (`idle_lanes`, the sweeping process's own), two seconds after it
+-- was sent; and if that was wrong and the queue merely slow, later each time. So a backlog behind busy workers, or behind
+-- none, is not rung again, whatever its length; and what cannot be acted on hides nothing behind it.
 --
 -- The first statement reads each tenant's due jobs once, under a moving clamp, and finds the tenants that need more than
 -- a look, by the index jobs_due. Those are served one by one. Rows that another has locked are skipped, so several sweeps at once do no harm.
 create or replace function doorbell.sweep(
-  after text default '', chunk int default 1000, grace interval default '5 s', redeliver interval default '60 s',
+  after text default '', chunk int default 1000, grace interval default '5 s', idle_lanes text[] default '{}',
   out last text, out expired int, out dead int, out rung int
 ) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -24,6 +26,11 @@ declare
 begin
   expired := 0; dead := 0; rung := 0;
   perform doorbell.open_line(caller);
+  if after = '' then   -- What nobody has come back with for so long: its job is gone, or will be found lost.
+    delete from doorbell.rung r
+     where r.ctid = any (array(select r.ctid from doorbell.rung r
+                                where r.lane = any (idle_lanes) and r.rung_at < now() - interval '10 min' for update skip locked));
+  end if;
   with newcomer as (delete from doorbell.newcomers n where n.ctid = any (array(
       select n.ctid from doorbell.newcomers n for update skip locked)) returning tenant_id)
   insert into doorbell.tenants (tenant_id) select distinct tenant_id from newcomer order by 1 on conflict do nothing;
@@ -35,7 +42,7 @@ begin
     select * into counts from doorbell.recover_leases(suspect);
     expired := expired + counts.expired;
     dead := dead + counts.dead;
-    rung := rung + doorbell.ring_lost(suspect, grace, redeliver) + doorbell.wake_waiting(suspect);
+    rung := rung + doorbell.ring_lost(suspect, grace, idle_lanes) + doorbell.wake_waiting(suspect);
   end loop;
   perform doorbell.unclamp(caller);
 end $$;
@@ -106,7 +113,7 @@ end $$;
 
 -- Under the clamp: rings for due jobs whose doorbell is nowhere. How many. The line is nobody's to analyse, so without
 -- statistics: a nested loop over a long backlog is not to be had.
-create or replace function doorbell.ring_lost(tenant text, grace interval, redeliver interval) returns int
+create or replace function doorbell.ring_lost(tenant text, grace interval, idle_lanes text[]) returns int
 language plpgsql set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
@@ -117,12 +124,15 @@ begin
             from doorbell.jobs j
             left join doorbell.doorbells b on b.tenant_id = tenant and b.job_id = j.id
             left join doorbell.unhandled u on u.tenant_id = tenant and u.job_id = j.id
-            left join doorbell.rung r on r.tenant_id = tenant and r.job_id = j.id and r.rung_at > clock_timestamp() - redeliver
+            left join doorbell.rung r on r.tenant_id = tenant and r.job_id = j.id and r.rung_at is not null
+                      and not (r.lane = any (idle_lanes)
+                               and r.rung_at < clock_timestamp() - interval '2 s' * 2 ^ least(r.times - 1, 6))
            where j.tenant_id = tenant collate "POSIX" and j.run_after < now() - grace and j.state = 'queued'
              and b.job_id is null and u.job_id is null and r.job_id is null
            order by j.run_after, j.id) j;
   if lost.ids is not null then
     perform doorbell.ring(lost.lanes, lost.tenants, lost.priorities, lost.ids);
+    update doorbell.rung r set rung_at = null where r.tenant_id = tenant and r.job_id = any (lost.ids);
   end if;
   return coalesce(cardinality(lost.ids), 0);
 end $$;

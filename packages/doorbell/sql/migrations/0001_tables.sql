@@ -282,13 +282,16 @@ create unlogged table doorbell.unhandled (
 create index unhandled_kind on doorbell.unhandled (kind);
 select doorbell.force_line('unhandled');
 
--- Doorbells that were handed to an external queue and have not come back as a claim.
+-- Doorbells that were handed to an external queue and have not come back as a claim: what is outstanding.
 create unlogged table doorbell.rung (
   tenant_id text collate "C" not null,
   job_id    uuid not null,
-  rung_at   timestamptz not null default clock_timestamp(),
+  lane      text collate "C" not null,
+  rung_at   timestamptz default clock_timestamp(),  -- null: it was lost, and is in the line again
+  times     int not null default 1,
   primary key (tenant_id, job_id)
-);
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+create index rung_lane on doorbell.rung (lane, rung_at);
 select doorbell.force_line('rung');
 
 -- How far each lane had been popped at which time (ms since 1970). Never updated.

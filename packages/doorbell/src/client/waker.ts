@@ -28,9 +28,14 @@ export class Waker {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Somebody else has told that something is in the line of this lane: tells this process. */
+  heard(lane: string): void {
+    for (const listener of this.#listeners) listener(lane);
+  }
+
   /** Something is in the line of this lane, committed. */
   wake(lane: string): void {
-    for (const listener of this.#listeners) listener(lane);
+    this.heard(lane);
     this.#pending.add(lane);
     if (this.#timer !== null) return;
     const waitMs = this.#dueAtMs - burst * notifyEveryMs - performance.now();

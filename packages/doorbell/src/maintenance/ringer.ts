@@ -1,27 +1,47 @@
-// The ringer: hands doorbells from the line to a queue of another kind, in the fair order, after their commit. What it
-// takes and cannot hand over is lost for the moment, and the sweeper rings again: the job is the record.
+// The ringer: hands doorbells from the line to a queue of another kind, in the fair order, after their commit. It runs in
+// every process that may, and rings at once for what that process enqueues. The database says how many there is room for
+// (sql/functions/03_line.sql): brokers stay short, and the order is made in one place.
+//
+// What the queue does not take goes back into the line. If that fails too, the sweeper finds it: the job is the record.
 import type { Queue } from "../queue/queue.ts";
 import type { Tx } from "../store/database.ts";
-import { takeDoorbells } from "../store/maintenance.ts";
+import { putBack, takeDoorbells } from "../store/maintenance.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Repeated, repeated } from "./service.ts";
 
-const batchMax = 100;
-const pollMs = 100;
+const batchMax = 500;
 
-export function ringer(tx: Tx, queue: Queue, lanes: readonly string[], log: Log): Repeated {
+export interface RingerOptions {
+  readonly tx: Tx;
+  readonly queue: Queue;
+  readonly lanes: readonly string[];
+  /** From one look at the line to the next, where nobody wakes it: alarms that come due, wake-ups that were lost. */
+  readonly everyMs: () => number;
+  readonly log: Log;
+}
+
+export function ringer({ tx, queue, lanes, everyMs, log }: RingerOptions): Repeated {
+  const ring = async (lane: string, signal: AbortSignal): Promise<void> => {
+    for (let more = true; more && !signal.aborted; ) {
+      const doorbells = await takeDoorbells(tx, lane, batchMax);
+      try {
+        await queue.send(lane, doorbells);
+      } catch (error) {
+        await putBack(tx, doorbells);
+        throw error;
+      }
+      more = doorbells.length === batchMax;
+    }
+  };
   return repeated({
     name: "ringer",
-    everyMs: pollMs,
+    everyMs,
     log,
     run: async (signal) => {
-      for (const lane of lanes) {
-        for (let more = true; more && !signal.aborted; ) {
-          const doorbells = await takeDoorbells(tx, lane, batchMax);
-          await queue.send(lane, doorbells);
-          more = doorbells.length === batchMax;
-        }
-      }
+      // A lane whose queue is in trouble does not keep the others waiting.
+      const rung = await Promise.allSettled(lanes.map((lane) => ring(lane, signal)));
+      const failed = rung.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
     },
   });
 }

@@ -89,5 +89,5 @@ test.each([
   ["long", 500, 9_500],
   ["that hung for a minute", 60_000, 20_000],
 ])("after a pass that was %s (%i ms) it pauses for %i ms", (_name, tookMs, pauseMs) => {
-  expect(pauseAfterMs(tookMs, { everyMs: 5_000, shareMax: 0.05 })).toBe(pauseMs);
+  expect(pauseAfterMs(tookMs, 5_000, 0.05)).toBe(pauseMs);
 });

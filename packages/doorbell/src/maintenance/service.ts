@@ -6,7 +6,7 @@ import type { Service } from "../worker/worker.ts";
 export interface RepeatedOptions {
   readonly name: string;
   /** From the end of a pass to the start of the next. */
-  readonly everyMs: number;
+  readonly everyMs: number | (() => number);
   /** The share of the time that passes may take, in (0, 1]: after a long one the pause is longer, up to four times. Default 1. */
   readonly shareMax?: number;
   readonly log: Log;
@@ -22,10 +22,7 @@ export interface Repeated extends Service {
 const pauseTimesMax = 4;
 
 /** How long to pause after a pass that took so long. */
-export function pauseAfterMs(
-  tookMs: number,
-  { everyMs, shareMax = 1 }: Pick<RepeatedOptions, "everyMs" | "shareMax">,
-): number {
+export function pauseAfterMs(tookMs: number, everyMs: number, shareMax: number): number {
   return Math.min(pauseTimesMax * everyMs, Math.max(everyMs, (tookMs * (1 - shareMax)) / shareMax));
 }
 
@@ -60,7 +57,9 @@ export function repeated(options: RepeatedOptions): Repeated {
         if (!failing) options.log.warn(`${options.name} failed; it is tried again`, { error });
         failing = true;
       }
-      await pause(failing ? options.everyMs : pauseAfterMs(performance.now() - startedAtMs, options));
+      const everyMs = typeof options.everyMs === "number" ? options.everyMs : options.everyMs();
+      if (failing) woken = false; // Whoever calls in vain again and again must not heat a loop.
+      await pause(failing ? everyMs : pauseAfterMs(performance.now() - startedAtMs, everyMs, options.shareMax ?? 1));
     }
   };
 

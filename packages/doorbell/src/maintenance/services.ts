@@ -17,7 +17,22 @@ export interface MaintenanceServicesOptions {
   readonly sweeps: boolean;
   /** Hands doorbells to the queue, where that is not the line itself. */
   readonly rings: boolean;
+  /** Null: this process has no worker. */
+  readonly worker: QueueWatcher | null;
 }
+
+/** What a worker sees of its queue. */
+export interface QueueWatcher {
+  /** Lanes of which it has free slots for, and finds nothing in the queue. */
+  idleLanes(): readonly string[];
+  /** How often the line is looked at, where nobody calls. */
+  pollMs(): number;
+  /** Calls when the queue has run empty. */
+  onIdle(listener: () => void): void;
+}
+
+/** A process without a worker hears no wake-ups of others. What it enqueues itself it rings for at once. */
+const pollWithoutWorkerMs = 1_000;
 
 export function maintenanceServices(client: Client, options: MaintenanceServicesOptions): readonly Service[] {
   const { database, log, metrics, queue, waker } = client;
@@ -27,12 +42,20 @@ export function maintenanceServices(client: Client, options: MaintenanceServices
     const onRung = (): void => {
       for (const lane of lanes) waker.wake(lane);
     };
-    services.push(sweeper({ tx: database, everyMs: sweepEveryMs, log, metrics, onRung }), retention(database, log));
+    const idleLanes = (): readonly string[] => options.worker?.idleLanes() ?? [];
+    const sweeps = sweeper({ tx: database, everyMs: sweepEveryMs, log, metrics, idleLanes, onRung });
+    options.worker?.onIdle(() => sweeps.wake());
+    services.push(sweeps, retention(database, log));
   }
   if (options.rings && queue.capabilities.sent) {
-    const rings = ringer(database, queue, lanes, log);
-    waker.onWake(() => rings.wake());
-    services.push(rings);
+    const everyMs = (): number => options.worker?.pollMs() ?? pollWithoutWorkerMs;
+    const rings = ringer({ tx: database, queue, lanes, everyMs, log });
+    const unsubscribe = waker.onWake(() => rings.wake());
+    const stop = async (): Promise<void> => {
+      unsubscribe();
+      await rings.stop();
+    };
+    services.push({ ...rings, stop });
   }
   return services;
 }

@@ -15,18 +15,21 @@ export interface SweepReport {
 }
 
 const tenantsPerChunk = 1_000;
-/** A doorbell is given so long to be where it should be, before it counts as lost. */
-const graceMs = 5_000;
+/** A job is due for so long before anybody asks where its doorbell is: those of a moment ago are on their way. */
+const graceMs = 2_000;
 /** Of the time: a backlog that makes sweeping slow makes it rarer, not heavy. */
 const shareMax = 0.05;
 
 /** One pass over all tenants, chunk by chunk: a chunk that fails does not keep the later ones from their turn next time. */
-export async function sweepOnce(tx: Tx, signal?: AbortSignal): Promise<SweepReport> {
+export async function sweepOnce(
+  tx: Tx,
+  { idleLanes = [], signal }: { readonly idleLanes?: readonly string[]; readonly signal?: AbortSignal } = {},
+): Promise<SweepReport> {
   let expired = 0;
   let dead = 0;
   let rung = 0;
   for (let after: string | null = ""; after !== null && !signal?.aborted; ) {
-    const chunk = await sweepChunk(tx, after, tenantsPerChunk, graceMs);
+    const chunk = await sweepChunk(tx, after, { tenants: tenantsPerChunk, graceMs, idleLanes });
     expired += chunk.expired;
     dead += chunk.dead;
     rung += chunk.rung;
@@ -40,11 +43,13 @@ export interface SweeperOptions {
   readonly everyMs: number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Something was rung: workers of this process may look at once. */
+  /** Lanes where a worker of this process has free slots, and finds the queue empty. */
+  readonly idleLanes: () => readonly string[];
+  /** Something was rung: workers may look at once. */
   readonly onRung: () => void;
 }
 
-export function sweeper({ tx, everyMs, log, metrics, onRung }: SweeperOptions): Repeated {
+export function sweeper({ tx, everyMs, log, metrics, idleLanes, onRung }: SweeperOptions): Repeated {
   return repeated({
     name: "sweeper",
     everyMs,
@@ -52,7 +57,7 @@ export function sweeper({ tx, everyMs, log, metrics, onRung }: SweeperOptions): 
     log,
     run: async (signal) => {
       const startedAtMs = performance.now();
-      const { expired, dead, rung } = await sweepOnce(tx, signal);
+      const { expired, dead, rung } = await sweepOnce(tx, { idleLanes: idleLanes(), signal });
       metrics.sweeperTook((performance.now() - startedAtMs) / 1_000);
       if (expired + dead + rung === 0) return;
       metrics.sweeperExpired(expired);

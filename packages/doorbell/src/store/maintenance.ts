@@ -10,11 +10,21 @@ export interface SweepChunk {
   readonly rung: number;
 }
 
-export async function sweepChunk(tx: Tx, after: string, chunk: number, graceMs: number): Promise<SweepChunk> {
-  const [row] = await tx.query<SweepChunk>("select * from doorbell.sweep($1, $2, $3 * interval '1 ms')", [
-    after,
-    chunk,
+/** `idleLanes`: where a worker of this process has free slots, and finds the queue empty. */
+export async function sweepChunk(
+  tx: Tx,
+  after: string,
+  {
+    tenants,
     graceMs,
+    idleLanes,
+  }: { readonly tenants: number; readonly graceMs: number; readonly idleLanes: readonly string[] },
+): Promise<SweepChunk> {
+  const [row] = await tx.query<SweepChunk>("select * from doorbell.sweep($1, $2, $3 * interval '1 ms', $4::text[])", [
+    after,
+    tenants,
+    graceMs,
+    idleLanes,
   ]);
   return row as SweepChunk;
 }
@@ -41,6 +51,14 @@ export async function addLanes(tx: Tx, lanes: readonly string[]): Promise<void> 
 /** Takes doorbells out of the line for an external queue, in the fair order. */
 export async function takeDoorbells(tx: Tx, lane: string, max: number): Promise<readonly Doorbell[]> {
   return tx.query<Doorbell>("select tenant_id, job_id from doorbell.take($1, $2)", [lane, max]);
+}
+
+/** Puts doorbells that were taken and that the queue did not take into the line again. */
+export async function putBack(tx: Tx, doorbells: readonly Doorbell[]): Promise<void> {
+  await tx.query("select doorbell.put_back($1::text[], $2::uuid[])", [
+    doorbells.map((bell) => bell.tenant_id),
+    doorbells.map((bell) => bell.job_id),
+  ]);
 }
 
 /** Which of these transactions have committed, and which have not ended. The rest have aborted. */

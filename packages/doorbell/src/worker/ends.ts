@@ -1,10 +1,13 @@
 // How an attempt's end is told: counted, and logged. Success is told after it is on record, and by nobody whose lease has
 // passed on, so that a log never claims what the table denies.
-import type { Settlement } from "../store/ticks.ts";
+import type { Settlement, SettleOutcome } from "../store/ticks.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Settled } from "./ticker.ts";
+
+/** What an attempt came to. Lost: the lease had passed on, and what it came to is of no account. */
+export type AttemptEnd = SettleOutcome | "lost";
 
 /** `settlement` null: there was nothing to write, because the lease was lost or the handler had settled the job itself. */
 export function tellEnd(
@@ -12,7 +15,7 @@ export function tellEnd(
   attempt: Attempt,
   settlement: Settlement | null,
   settled: Settled,
-): void {
+): AttemptEnd {
   const { log, metrics } = telemetry;
   const { kind } = attempt.claimed;
   const outcome = settled === "lost" ? "lost" : (settlement?.outcome ?? "done");
@@ -32,6 +35,7 @@ export function tellEnd(
       log[outcome === "failed" ? "error" : "warn"](`attempt ended: ${outcome}`, { ...fieldsOf(attempt), ...why });
     }
   }
+  return outcome;
 }
 
 function fieldsOf({ claimed }: Attempt): object {

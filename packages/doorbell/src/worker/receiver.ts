@@ -9,6 +9,10 @@ export interface ReceiverOptions {
   readonly lanes: readonly string[];
   readonly freeSlots: () => number;
   readonly ticker: Ticker;
+  /** What was received has been claimed: there may be room for more in the queue. */
+  readonly onClaimed: () => void;
+  /** There are free slots, and the queue, which had something before, has nothing. */
+  readonly onEmpty: () => void;
   readonly log: Log;
 }
 
@@ -22,6 +26,7 @@ export class Receiver {
   readonly #abort = new AbortController();
   #running: Promise<void> | null = null;
   #trouble: string | null = null;
+  #empty = false;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -30,6 +35,11 @@ export class Receiver {
   /** Why nothing is received; null while it works. */
   get trouble(): string | null {
     return this.#trouble;
+  }
+
+  /** The last look waited for a while, and found nothing. */
+  get empty(): boolean {
+    return this.#empty;
   }
 
   start(): void {
@@ -43,7 +53,7 @@ export class Receiver {
   }
 
   async #loop(): Promise<void> {
-    const { queue, lanes, freeSlots, ticker, log } = this.#options;
+    const { queue, lanes, freeSlots, ticker, onClaimed, onEmpty, log } = this.#options;
     const { signal } = this.#abort;
     for (let failures = 0; !signal.aborted; ) {
       const max = Math.min(batchMax, freeSlots());
@@ -52,14 +62,23 @@ export class Receiver {
         continue;
       }
       try {
+        const askedAtMs = performance.now();
         const received = await queue.receive({ lanes, max, waitMs, signal });
-        if (received.doorbells.length > 0) await ticker.claim(received.doorbells);
+        if (received.doorbells.length > 0) {
+          this.#empty = false;
+          await ticker.claim(received.doorbells);
+          onClaimed();
+        } else if (!this.#empty && performance.now() - askedAtMs > waitMs / 2) {
+          this.#empty = true;
+          onEmpty();
+        }
         await received.ack();
         failures = 0;
         this.#trouble = null;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
+        this.#empty = false;
         this.#trouble = error instanceof Error ? error.message : String(error);
         log.warn("nothing could be received; it is tried again", { queue: queue.name, error });
         await pause(Math.min(retryMaxMs, 100 * 2 ** Math.min(failures, 10)), signal);

@@ -68,6 +68,11 @@ export class Ticker {
     return this.#answeredAtMs;
   }
 
+  /** The line had less than was asked for, and nobody has called since. */
+  get dry(): boolean {
+    return this.#dry;
+  }
+
   startClaiming(): void {
     this.#claiming = true;
     this.wake();

@@ -7,9 +7,9 @@ import { newId } from "../core/ids.ts";
 import { Ledger } from "../effects/ledger.ts";
 import { Database } from "../store/database.ts";
 import { addLanes } from "../store/maintenance.ts";
-import type { ClaimedJob, Settlement, TickAnswer } from "../store/ticks.ts";
+import type { ClaimedJob, Doorbell, Settlement, TickAnswer } from "../store/ticks.ts";
 import type { Attempt } from "./attempt.ts";
-import { tellEnd } from "./ends.ts";
+import { type AttemptEnd, tellEnd } from "./ends.ts";
 import { type ExecutorDeps, execute } from "./executor.ts";
 import type { Handler } from "./handler.ts";
 import { JobContext, type JobDeps } from "./job.ts";
@@ -29,6 +29,10 @@ export interface WorkerOptions extends WorkerTuning {
   readonly allowPrivateWebhooks?: boolean;
   /** Started and stopped with the worker: sweeper, retention and the like. */
   readonly services?: (worker: Worker) => readonly Service[];
+  /** Takes no doorbells by itself, neither from the line nor from the queue: it is given them, with `claim`. */
+  readonly byHand?: boolean;
+  /** Told of each attempt's end, after it is on record. */
+  readonly onEnd?: (outcome: AttemptEnd) => void;
 }
 
 /** Something that runs beside the worker for as long as it does. Both calls are idempotent. */
@@ -64,6 +68,8 @@ export class Worker {
   readonly lanes: readonly string[];
   readonly concurrency: number;
   readonly #client: Client;
+  readonly #byHand: boolean;
+  readonly #onEnd: (outcome: AttemptEnd) => void;
   readonly #graceMs: number;
   readonly #pollMs: number;
   readonly #pool: Pool;
@@ -75,6 +81,7 @@ export class Worker {
   readonly #executor: ExecutorDeps;
   readonly #databases: readonly Database[];
   readonly #services: readonly Service[];
+  readonly #idleListeners: (() => void)[] = [];
   #unsettled = 0;
   #onAllSettled: (() => void) | null = null;
   #pollTimer: NodeJS.Timeout | null = null;
@@ -82,6 +89,8 @@ export class Worker {
   #state: "new" | "running" | "draining" | "ended" = "new";
   #keeperDied: Error | null = null;
   #dropped = 0;
+  #claims = 0;
+  #slotWaiters: (() => void)[] = [];
   #startedAtMs = 0;
   #drained: Promise<void> | null = null;
 
@@ -89,6 +98,8 @@ export class Worker {
   constructor(client: Client, handlers: readonly Handler[], options: WorkerOptions) {
     const { log, metrics, databaseUrl } = client;
     this.#client = client;
+    this.#byHand = options.byHand ?? false;
+    this.#onEnd = options.onEnd ?? (() => {});
     this.kinds = handlers.map((handler) => handler.definition.kind);
     const { lanes, concurrency, leaseMs, graceMs, pollMs, transactionsMax } = resolveTuning(handlers, options);
     this.lanes = lanes;
@@ -135,21 +146,26 @@ export class Worker {
       worker: this.id,
       kinds: this.kinds,
       leaseMs,
-      lanes: line ? this.lanes : null,
+      lanes: line && !this.#byHand ? this.lanes : null,
       freeSlots: () => this.#pool.free,
       onClaimed: (jobs) => this.#claimed(jobs),
       onDropped: (dropped) => this.#countDropped(dropped),
       log,
     });
-    this.#receiver = line
-      ? null
-      : new Receiver({
-          queue: client.queue,
-          lanes: this.lanes,
-          freeSlots: () => this.#pool.free,
-          ticker: this.#ticker,
-          log,
-        });
+    this.#receiver =
+      line || this.#byHand
+        ? null
+        : new Receiver({
+            queue: client.queue,
+            lanes: this.lanes,
+            freeSlots: () => this.#pool.free,
+            ticker: this.#ticker,
+            onClaimed: () => this.#heard(this.lanes),
+            onEmpty: () => {
+              for (const listener of this.#idleListeners) listener();
+            },
+            log,
+          });
     this.#keeper = new LeaseKeeper({
       databaseUrl,
       worker: this.id,
@@ -161,7 +177,7 @@ export class Worker {
     });
     this.#listener = new Listener({
       database: direct,
-      onWake: (lane) => this.#wake(lane),
+      onWake: (lane) => this.#heard([lane]),
       onChange: () => this.#pollAgain(),
     });
   }
@@ -180,15 +196,33 @@ export class Worker {
     return this.#state === "draining" || this.#state === "ended";
   }
 
+  /** Lanes that there are free slots for, and nothing to receive: doorbells that were sent and have not come are lost. */
+  idleLanes(): readonly string[] {
+    const empty = this.#receiver === null ? this.#ticker.dry : this.#receiver.empty;
+    return this.#state === "running" && empty && this.#pool.free > 0 ? this.lanes : [];
+  }
+
+  /** Calls when the queue has run empty. */
+  onIdle(listener: () => void): void {
+    this.#idleListeners.push(listener);
+  }
+
+  /** How often the line is looked at, where nobody calls: seldom while wake-ups are heard. */
+  pollMs(): number {
+    return this.#listener.hears ? this.#pollMs : Math.min(this.#pollMs, pollWhileDeafMs);
+  }
+
   /** Begins to claim. Rejects when Postgres cannot be reached now; later it waits for it. */
   async start(): Promise<void> {
     if (this.#state !== "new") throw new DoorbellError("closed", "a worker starts once");
     this.#state = "running";
     this.#startedAtMs = performance.now();
-    await addLanes(this.#client.database, this.lanes);
-    this.#unsubscribe = this.#client.waker.onWake((lane) => this.#wake(lane));
-    await this.#listener.start();
-    this.#pollAgain();
+    if (!this.#byHand) {
+      await addLanes(this.#client.database, this.lanes);
+      this.#unsubscribe = this.#client.waker.onWake((lane) => this.#wake(lane));
+      await this.#listener.start();
+      this.#pollAgain();
+    }
     this.#ticker.startClaiming();
     this.#receiver?.start();
     for (const service of this.#services) service.start();
@@ -200,12 +234,31 @@ export class Worker {
     });
   }
 
+  /** How many more jobs may run now, once it is one at least. For a worker by hand: it does not watch over its slots. */
+  async freeSlots(): Promise<number> {
+    while (this.#pool.free <= 0) await new Promise<void>((resolve) => void this.#slotWaiters.push(resolve));
+    return this.#pool.free;
+  }
+
+  /**
+   * For a worker by hand: claims what these doorbells name, and runs it. Resolves with how many jobs that was, as soon as
+   * it is decided; the others came to nothing, and are done with as well. Rejects when Postgres does not answer: then
+   * nobody knows. One call at a time.
+   */
+  async claim(doorbells: readonly Doorbell[]): Promise<number> {
+    if (this.#state !== "running" || this.#keeperDied !== null)
+      throw new DoorbellError("closed", `the worker is ${this.#state}, and claims nothing`);
+    const before = this.#claims;
+    if (doorbells.length > 0) await this.#ticker.claim(doorbells);
+    return this.#claims - before;
+  }
+
   /**
    * Stops claiming, lets handlers finish within the grace, gives the rest back to the queue, and closes. Safe to call
    * twice: the second call waits for the first.
    */
-  drain(): Promise<void> {
-    this.#drained ??= this.#drain();
+  drain(graceMs: number = this.#graceMs): Promise<void> {
+    this.#drained ??= this.#drain(graceMs);
     return this.#drained;
   }
 
@@ -224,23 +277,27 @@ export class Worker {
     return { ready: reasons.length === 0, reasons };
   }
 
+  /** Tells this process, its ringer included. */
+  #heard(lanes: readonly string[]): void {
+    for (const lane of lanes) this.#client.waker.heard(lane);
+  }
+
   #wake(lane: string): void {
     if (this.lanes.includes(lane)) this.#ticker.wake();
   }
 
-  /** Polls as often as it has to: seldom while wake-ups are heard. */
   #pollAgain(): void {
     if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
     this.#pollTimer = null;
     if (this.#state !== "running") return;
-    const everyMs = this.#listener.hears ? this.#pollMs : Math.min(this.#pollMs, pollWhileDeafMs);
-    this.#pollTimer = setInterval(() => this.#ticker.wake(), everyMs);
+    this.#pollTimer = setInterval(() => this.#ticker.wake(), this.pollMs());
   }
 
   #claimed(jobs: readonly ClaimedJob[]): void {
     const attempts = this.#pool.admit(jobs);
     const onEnded = this.#keeper.keep(attempts);
     this.#unsettled += attempts.length;
+    this.#claims += attempts.length;
     for (const attempt of attempts) {
       this.#client.metrics.jobsClaimed(attempt.claimed.kind);
       void execute(attempt, this.#executor).then((settlement) => this.#executed(attempt, settlement, onEnded));
@@ -250,7 +307,7 @@ export class Worker {
   #executed(attempt: Attempt, settlement: Settlement | null, onEnded: () => void): void {
     this.#client.metrics.handlerTook(attempt.claimed.kind, (performance.now() - attempt.startedAtMs) / 1_000);
     this.#pool.remove(attempt);
-    this.#ticker.slotFreed();
+    this.#slotFreed();
     const ended = (settled: Settled, written: Settlement | null): void => {
       onEnded();
       this.#settled(attempt, written, settled);
@@ -261,7 +318,7 @@ export class Worker {
 
   #settled(attempt: Attempt, settlement: Settlement | null, settled: Settled): void {
     if (settlement?.delayMs !== undefined) this.#wakeAfter(settlement.delayMs);
-    tellEnd(this.#client, attempt, settlement, settled);
+    this.#onEnd(tellEnd(this.#client, attempt, settlement, settled));
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#onAllSettled?.();
   }
@@ -276,7 +333,7 @@ export class Worker {
 
   /** A job that is due again soon is looked for then, and not a poll later. */
   #wakeAfter(delayMs: number): void {
-    if (delayMs <= soonMs) setTimeout(() => this.#ticker.wake(), delayMs + alarmGrainMs).unref();
+    if (delayMs <= soonMs) setTimeout(() => this.#heard(this.lanes), delayMs + alarmGrainMs).unref();
   }
 
   #countDropped({ stale, unhandled, missed }: TickAnswer["dropped"]): void {
@@ -287,7 +344,7 @@ export class Worker {
     if (missed > 0) {
       metrics.doorbellsDropped("missed", missed);
       log.warn("a claim passed over jobs that were there for the taking; they were rung again", { jobs: missed });
-      setTimeout(() => this.#ticker.wake(), pollWhileDeafMs);
+      setTimeout(() => this.#heard(this.lanes), pollWhileDeafMs);
     }
   }
 
@@ -299,7 +356,12 @@ export class Worker {
   #leftEnded(attempt: Attempt): void {
     this.#pool.unmarkLeft(attempt);
     this.#client.metrics.setLeakedHandlers(this.#pool.left);
+    this.#slotFreed();
+  }
+
+  #slotFreed(): void {
     this.#ticker.slotFreed();
+    for (const waiter of this.#slotWaiters.splice(0)) waiter();
   }
 
   /** Leases run out without the keeper: what runs is given back while it is still ours, and no more is claimed. */
@@ -312,7 +374,7 @@ export class Worker {
     this.#pool.stopAll("released");
   }
 
-  async #drain(): Promise<void> {
+  async #drain(graceMs: number): Promise<void> {
     const { log } = this.#client;
     const wasRunning = this.#state === "running";
     this.#state = "draining";
@@ -322,7 +384,7 @@ export class Worker {
     await this.#ticker.stopClaiming();
     await this.#receiver?.stop();
     if (wasRunning) {
-      if (!(await this.#pool.empty(this.#graceMs))) {
+      if (!(await this.#pool.empty(graceMs))) {
         log.warn("the grace is over; jobs that still run are given back", {
           worker: this.id,
           running: this.#pool.running,

@@ -56,7 +56,7 @@ const samples: Record<string, (tenant: string) => Row> = {
   usage_counters: (tenant_id) => ({ tenant_id, meter: crypto.randomUUID(), day: "2026-01-01", amount: 1 }),
   doorbells: (tenant_id) => ({ tenant_id, lane: "default", turn: 1, priority: 0, job_id: crypto.randomUUID() }),
   unhandled: (tenant_id) => ({ tenant_id, job_id: crypto.randomUUID(), kind: "k", lane: "default" }),
-  rung: (tenant_id) => ({ tenant_id, job_id: crypto.randomUUID() }),
+  rung: (tenant_id) => ({ tenant_id, job_id: crypto.randomUUID(), lane: "default" }),
   tenants: (tenant_id) => ({ tenant_id }),
   newcomers: (tenant_id) => ({ tenant_id }),
 };
