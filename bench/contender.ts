@@ -50,6 +50,8 @@ export interface Contender {
   readonly doneSql: string | null;
   /** Makes the schema in an empty database. Not timed. */
   install(databaseUrl: string): Promise<void>;
+  /** Looks over all tenants once for doorbells that are lost. How many rang again. */
+  sweep?(databaseUrl: string): Promise<number>;
   openProducer(databaseUrl: string): Promise<Producer>;
   /** `onStart` is the whole handler: it is called with the job's number when the handler starts. */
   openConsumer(databaseUrl: string, onStart: (jobNumber: number) => void): Promise<Consumer>;

@@ -128,6 +128,12 @@ const base: Omit<Contender, "name" | "install"> = {
   doneSql: "select count(*)::int from doorbell.job_history where state = 'done'",
   openProducer,
   openConsumer,
+  sweep: async (databaseUrl) => {
+    const doorbell = await open(databaseUrl);
+    const { rung } = await doorbell.sweep();
+    await doorbell.close();
+    return rung;
+  },
 };
 
 export const doorbell: Contender = { ...base, name: "doorbell", install: (databaseUrl) => install(databaseUrl, {}) };
@@ -148,6 +154,49 @@ export const doorbellUnforced: Contender = {
          end loop;
        end $$`,
     }),
+};
+
+/** Rings for due jobs that have no doorbell, with one tenant in force. */
+const lostOfOneTenant = `
+  with lost as (
+    select j.tenant_id, j.id, j.lane, j.priority
+      from (select set_config('doorbell.tenant_id', $1, true) as tenant offset 0) clamped
+      join doorbell.jobs j on j.tenant_id = clamped.tenant
+     where j.state = 'queued' and j.run_after < now() - interval '2 s'
+       and not exists (select from doorbell.doorbells b where b.tenant_id = j.tenant_id and b.job_id = j.id and b.turn is not null)
+       and not exists (select from doorbell.rung r where r.tenant_id = j.tenant_id and r.job_id = j.id)
+       and not exists (select from doorbell.unhandled u where u.tenant_id = j.tenant_id and u.job_id = j.id)),
+  rung as (
+    select doorbell.ring(array_agg(l.lane), array_agg(l.tenant_id), array_agg(l.priority), array_agg(l.id)) from lost l having count(*) > 0)
+  select (select count(*)::int from lost) as rung, (select count(*) from rung) as done`;
+
+/** A sweep as one would write it first: each tenant in force for a query of its own, on one connection. */
+export const doorbellOneByOne: Contender = {
+  ...base,
+  name: "doorbell-one-by-one",
+  settings: [{ name: "sweep", value: "one clamped query for each tenant", source: "ours: the plain way" }],
+  install: (databaseUrl) => install(databaseUrl, {}),
+  sweep: async (databaseUrl) => {
+    const owner = new pg.Client(databaseUrl);
+    await owner.connect();
+    await owner.query("set role doorbell_owner");
+    await owner.query("begin; select set_config('doorbell.tenant_id', '*', true)");
+    const { rows: tenants } = await owner.query<{ tenant: string }>(
+      "select tenant_id as tenant from doorbell.tenants union select tenant_id from doorbell.newcomers order by 1",
+    );
+    await owner.query("commit");
+    let rung = 0;
+    for (const { tenant } of tenants) {
+      const { rows } = await owner.query<{ rung: number }>({
+        name: "lost", // prepared: planned a few times and no more
+        text: lostOfOneTenant,
+        values: [tenant],
+      });
+      rung += rows[0]?.rung ?? 0;
+    }
+    await owner.end();
+    return rung;
+  },
 };
 
 /** The web tier alone: a worker needs no token. */

@@ -6,6 +6,7 @@ const load = {
   doorbell: async (): Promise<Contender> => (await import("./doorbell.ts")).doorbell,
   "doorbell-unforced": async (): Promise<Contender> => (await import("./doorbell.ts")).doorbellUnforced,
   "doorbell-signed": async (): Promise<Contender> => (await import("./doorbell.ts")).doorbellSigned,
+  "doorbell-one-by-one": async (): Promise<Contender> => (await import("./doorbell.ts")).doorbellOneByOne,
   "graphile-worker": async (): Promise<Contender> => (await import("./graphile-worker.ts")).graphileWorker,
   "graphile-worker-tuned": async (): Promise<Contender> => (await import("./graphile-worker.ts")).graphileWorkerTuned,
   "pg-boss": async (): Promise<Contender> => (await import("./pg-boss.ts")).pgBoss,

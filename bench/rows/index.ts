@@ -5,6 +5,7 @@ import { bulkRow } from "./bulk.ts";
 import { enqueueRow } from "./enqueue.ts";
 import { latencyRow } from "./latency.ts";
 import { processRow } from "./process.ts";
+import { sweepRow } from "./sweep.ts";
 import { tenancyRow } from "./tenancy.ts";
 
-export const rows: readonly Row[] = [processRow, latencyRow, enqueueRow, bulkRow, tenancyRow];
+export const rows: readonly Row[] = [processRow, latencyRow, enqueueRow, bulkRow, sweepRow, tenancyRow];

@@ -437,6 +437,7 @@ functions
   doorbell.may_serve(text[])
   doorbell.meet(text[])
   doorbell.new_id()
+  doorbell.nowhere(text[],uuid[],text[]) set enable_nestloop=off, enable_hashjoin=on, enable_seqscan=on
   doorbell.open_line(text)
   doorbell.owners_of(text[],text[],text[],uuid[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_material=off, enable_memoize=off
   doorbell.pop(text[],text[],integer) set enable_seqscan=off
@@ -449,7 +450,7 @@ functions
   doorbell.retire(text,integer) security definer set search_path=pg_catalog, pg_temp, TimeZone=UTC, lock_timeout=100ms grant to doorbell_worker
   doorbell.ring(text[],text[],integer[],uuid[],timestamp with time zone[]) set plan_cache_mode=force_generic_plan, enable_sort=off, enable_seqscan=off
   doorbell.ring_alarms(text,integer,timestamp with time zone) set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off, enable_sort=off
-  doorbell.ring_lost(text,interval,text[]) set enable_nestloop=off
+  doorbell.ring_lost(text[],interval,text[]) set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off
   doorbell.room(text)
   doorbell.setting(text) grant to doorbell_web, doorbell_worker
   doorbell.settle(text,text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
@@ -457,13 +458,13 @@ functions
   doorbell.stats() security definer set search_path=pg_catalog, pg_temp, enable_hashjoin=off, enable_mergejoin=off, enable_material=off, enable_memoize=off grant to doorbell_web, doorbell_worker
   doorbell.step(double precision,integer)
   doorbell.story(text,uuid) set search_path=pg_catalog, pg_temp grant to doorbell_web, doorbell_worker
-  doorbell.suspects(text[],interval) set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off
   doorbell.sweep(text,integer,interval,text[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take(text,integer) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker
   doorbell.take_keys(text[],text[],bytea[],uuid[]) set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_material=off, enable_memoize=off
   doorbell.tenant() security definer set search_path=pg_catalog, pg_temp grant to -
   doorbell.tick(text,text[],integer,text[],bigint,text[],uuid[],text[],uuid[],integer[],text[],bigint[],jsonb[],text[],text[],text[]) security definer set search_path=pg_catalog, pg_temp, plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off grant to doorbell_worker
   doorbell.token_tenant() security definer set search_path=pg_catalog, pg_temp
+  doorbell.troubled(text[]) set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off, enable_bitmapscan=off, enable_material=off, enable_memoize=off
   doorbell.unclamp(text)
   doorbell.wake_waiting(text)
   doorbell.write_logs(text[],uuid[],integer[],integer[],timestamp with time zone[],text[],text[],text[],jsonb[]) security definer set search_path=pg_catalog, pg_temp grant to doorbell_worker

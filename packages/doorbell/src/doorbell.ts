@@ -6,6 +6,7 @@ import { defaultLane } from "./core/definition.ts";
 import { type Duration, toMs } from "./core/duration.ts";
 import { newId } from "./core/ids.ts";
 import { maintenanceServices } from "./maintenance/services.ts";
+import { type SweepReport, sweepOnce } from "./maintenance/sweeper.ts";
 import type { ProcessState } from "./store/maintenance.ts";
 import { version } from "./version.ts";
 import type { Handler } from "./worker/handler.ts";
@@ -35,6 +36,8 @@ export interface Doorbell
   worker(handlers: readonly Handler[], options?: MaintainedWorkerOptions): Worker;
   /** The same maintenance for a process without a worker. Throws option_invalid. */
   maintenance(options?: MaintenanceOptions): Service;
+  /** One look for lost doorbells and expired leases, now. For a login that may: a member of doorbell_worker. */
+  sweep(): Promise<SweepReport>;
   /** The client beneath, for those who build on it. */
   readonly client: Client;
 }
@@ -52,6 +55,7 @@ export async function createDoorbell(options: DoorbellOptions): Promise<Doorbell
     transaction: client.transaction.bind(client),
     clamp: client.clamp.bind(client),
     close: client.close.bind(client),
+    sweep: () => sweepOnce(client.database),
     worker: (handlers, workerOptions = {}) => {
       const { role = "worker", sweepEvery = "5s", ...rest } = workerOptions;
       const sweepEveryMs = toMs(sweepEvery, "sweepEvery");

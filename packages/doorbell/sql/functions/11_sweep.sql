@@ -11,8 +11,9 @@
 -- was sent; and if that was wrong and the queue merely slow, later each time. So a backlog behind busy workers, or behind
 -- none, is not rung again, whatever its length; and what cannot be acted on hides nothing behind it.
 --
--- The first statement reads each tenant's due jobs once, under a moving clamp, and finds the tenants that need more than
--- a look, by the index jobs_due. Those are served one by one. Rows that another has locked are skipped, so several sweeps at once do no harm.
+-- Each tenant's due jobs are read once, by the index jobs_due, under a moving clamp. Tenants with leases or waiting jobs
+-- to see to are served one by one; lost doorbells are found and rung for the whole chunk at once. Rows that another has
+-- locked are skipped, so several sweeps at once do no harm.
 create or replace function doorbell.sweep(
   after text default '', chunk int default 1000, grace interval default '5 s', idle_lanes text[] default '{}',
   out last text, out expired int, out dead int, out rung int
@@ -21,7 +22,7 @@ create or replace function doorbell.sweep(
 declare
   caller constant text := current_setting('doorbell.tenant_id', true);
   tenants text[];
-  suspect text;
+  tenant  text;
   counts  record;
 begin
   expired := 0; dead := 0; rung := 0;
@@ -37,18 +38,19 @@ begin
   select array_agg(c.tenant_id), max(c.tenant_id) into tenants, last
     from (select r.tenant_id from doorbell.tenants r where r.tenant_id > after order by r.tenant_id limit chunk) c;
 
-  foreach suspect in array coalesce(doorbell.suspects(tenants, grace), '{}') loop
-    perform set_config('doorbell.tenant_id', suspect, true);
-    select * into counts from doorbell.recover_leases(suspect);
+  foreach tenant in array coalesce(doorbell.troubled(tenants), '{}') loop
+    perform set_config('doorbell.tenant_id', tenant, true);
+    select * into counts from doorbell.recover_leases(tenant);
     expired := expired + counts.expired;
     dead := dead + counts.dead;
-    rung := rung + doorbell.ring_lost(suspect, grace, idle_lanes) + doorbell.wake_waiting(suspect);
+    rung := rung + doorbell.wake_waiting(tenant);
   end loop;
+  rung := rung + doorbell.ring_lost(tenants, grace, idle_lanes);
   perform doorbell.unclamp(caller);
 end $$;
 
--- Those of these tenants that have an expired lease, a queued job that is due for longer than grace, or one that waits for nothing.
-create or replace function doorbell.suspects(tenants text[], grace interval) returns text[]
+-- Those of these tenants that have an expired lease, or a job that waits for nothing.
+create or replace function doorbell.troubled(tenants text[]) returns text[]
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
 set enable_material = off set enable_memoize = off as $$
@@ -61,7 +63,6 @@ begin
         select from doorbell.jobs j
          where j.tenant_id collate "POSIX" = any (array[t.tenant_id]) and j.run_after <= now()
            and case j.state when 'claimed' then j.lease_until < now()
-                            when 'queued'  then j.run_after < now() - grace
                             when 'waiting' then not doorbell.in_doubt(t.tenant_id, j.id) end
          limit 1) look on true);
 end $$;
@@ -111,31 +112,64 @@ begin
   end if;
 end $$;
 
--- Under the clamp: rings for due jobs whose doorbell is nowhere. How many. The line is nobody's to analyse, so without
--- statistics: a nested loop over a long backlog is not to be had.
-create or replace function doorbell.ring_lost(tenant text, grace interval, idle_lanes text[]) returns int
-language plpgsql set enable_nestloop = off as $$
+-- Rings for due jobs of these tenants whose doorbell is nowhere. How many. A job that is claimed between two of its
+-- statements is not queued any more for the third, and one that comes back is not due for so long.
+create or replace function doorbell.ring_lost(tenants text[], grace interval, idle_lanes text[]) returns int
+language plpgsql set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_material = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
+  due  record;
   lost record;
 begin
-  select array_agg(j.lane) as lanes, array_agg(tenant) as tenants, array_agg(j.priority) as priorities, array_agg(j.id) as ids into lost
-    from (select j.lane, j.priority, j.id
-            from doorbell.jobs j
-            left join doorbell.doorbells b on b.tenant_id = tenant and b.job_id = j.id
-            left join doorbell.unhandled u on u.tenant_id = tenant and u.job_id = j.id
-            left join doorbell.rung r on r.tenant_id = tenant and r.job_id = j.id and r.rung_at is not null
-                      and not (r.lane = any (idle_lanes)
-                               and r.rung_at < clock_timestamp() - interval '2 s' * 2 ^ least(r.times - 1, 6))
-           where j.tenant_id = tenant collate "POSIX" and j.run_after < now() - grace and j.state = 'queued'
-             and b.job_id is null and u.job_id is null and r.job_id is null
-           order by j.run_after, j.id) j;
-  if lost.ids is not null then
-    perform doorbell.ring(lost.lanes, lost.tenants, lost.priorities, lost.ids);
-    update doorbell.rung r set rung_at = null where r.tenant_id = tenant and r.job_id = any (lost.ids);
+  select array_agg(j.tenant_id) as tenants, array_agg(j.id) as ids into due
+    from (select set_config('doorbell.tenant_id', t.tenant_id, true) as tenant_id from unnest(tenants) t(tenant_id) offset 0) t
+    join lateral (select j.tenant_id, j.id from doorbell.jobs j
+                   where j.tenant_id collate "POSIX" = any (array[t.tenant_id]) and j.run_after < now() - grace
+                     and j.state = 'queued') j on true;
+  if due.ids is null then
+    return 0;
   end if;
-  return coalesce(cardinality(lost.ids), 0);
+
+  perform set_config('doorbell.tenant_id', '*', true);
+  select n.lost_tenants as tenants, n.lost_ids as ids into due from doorbell.nowhere(due.tenants, due.ids, idle_lanes) n;
+
+  select array_agg(j.lane order by j.run_after, j.id) as lanes, array_agg(j.tenant_id order by j.run_after, j.id) as tenants,
+         array_agg(j.priority order by j.run_after, j.id) as priorities, array_agg(j.id order by j.run_after, j.id) as ids into lost
+    from (select set_config('doorbell.tenant_id', o.tenant_id, true) as tenant_id, o.ids
+            from (select o.tenant_id collate "C" as tenant_id, array_agg(o.id order by o.id) as ids
+                    from unnest(due.tenants, due.ids) o(tenant_id, id) group by 1 order by 1) o offset 0) o
+    join doorbell.jobs j on j.tenant_id = any (array[o.tenant_id]) and j.id = any (o.ids)
+                        and j.id >= o.ids[1] and j.id <= o.ids[cardinality(o.ids)]
+   where j.state = 'queued' and j.run_after < now() - grace;
+  if lost.ids is null then
+    return 0;
+  end if;
+
+  perform set_config('doorbell.tenant_id', '*', true);
+  perform doorbell.ring(lost.lanes, lost.tenants, lost.priorities, lost.ids);
+  update doorbell.rung r set rung_at = null
+   where (r.tenant_id, r.job_id) in (
+     select r.tenant_id, r.job_id from doorbell.rung r join unnest(lost.tenants, lost.ids) l(tenant_id, job_id) using (tenant_id, job_id)
+      order by r.tenant_id, r.job_id for update of r skip locked);
+  return cardinality(lost.ids);
 end $$;
+
+-- Those of these jobs that have no doorbell: not in the line, not put aside, not on its way. The line is nobody's to analyse,
+-- so there are no statistics: a nested loop over a long backlog is not to be had.
+create or replace function doorbell.nowhere(tenants text[], ids uuid[], idle_lanes text[], out lost_tenants text[], out lost_ids uuid[])
+language sql stable set enable_nestloop = off set enable_hashjoin = on set enable_seqscan = on as $$
+  select array_agg(j.tenant_id), array_agg(j.job_id)
+    from unnest(nowhere.tenants, nowhere.ids) j(tenant_id, job_id)
+    left join doorbell.doorbells b using (tenant_id, job_id)
+    left join doorbell.unhandled u using (tenant_id, job_id)
+    left join doorbell.rung r
+           on r.tenant_id = j.tenant_id and r.job_id = j.job_id and r.rung_at is not null
+          and not (r.lane = any (idle_lanes)
+                   and r.rung_at < clock_timestamp() - interval '2 s' * 2 ^ least(r.times - 1, 6))
+   where b.lane is null and u.lane is null and r.lane is null
+$$;
 
 -- Under the clamp: queues the jobs that wait although no effect of theirs is in doubt any more. How many.
 create or replace function doorbell.wake_waiting(tenant text) returns int
