@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ContenderName } from "./contenders/index.ts";
 import { type Hall, openHall } from "./hall.ts";
 import { describeMachine } from "./machine.ts";
 import { installContenders } from "./node-binary.ts";
@@ -12,6 +13,7 @@ import { type BenchOptions, readOptions, usage } from "./options.ts";
 import { type Conditions, formatNumber, formatReport, makeReport, type Report } from "./report.ts";
 import { measureRounds, type Progress } from "./rounds.ts";
 import type { Case, Row } from "./row.ts";
+import type { Description } from "./rows/schema.ts";
 
 const exitCodes = { failed: 1, usage: 2, interrupted: 130 };
 const logFolder = fileURLToPath(new URL("../.bench/logs/", import.meta.url));
@@ -75,7 +77,7 @@ async function readConditions(hall: Hall, node: string, startedAt: string, optio
   // One that cannot be installed fails in its rows, where it is told.
   const unknown = { version: "unknown", settings: [] };
   // One after the other: installing makes logins, which all databases of a server share.
-  const described: [string, Conditions["contenders"][string]][] = [];
+  const described: [ContenderName, Description][] = [];
   for (const name of contenders) described.push([name, await hall.describe(name).catch(() => unknown)]);
   return {
     startedAt,

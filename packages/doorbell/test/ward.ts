@@ -27,8 +27,10 @@ export async function openWard(userTables?: UserTables): Promise<Ward> {
   onTestFinished(() => database.drop());
   const sql: Ward["sql"] = (text) => database.query(text);
   const name = new URL(database.adminUrl).pathname.slice(1);
-  // The server of the tests is the embedded one, which is a finding of its own.
-  await sql(`alter database ${name} set doorbell.embedded = 'off'`);
+  // The server of the tests is the embedded one, and does not wait for the disk: both are findings of their own. So are
+  // temporary tables, which anybody may make in a new database.
+  await sql(`alter database ${name} set doorbell.embedded = 'off'; alter database ${name} set synchronous_commit = on;
+             revoke temporary on database ${name} from public`);
   const findings: Ward["findings"] = async (login = "app", role = "all") => {
     const url = new URL(database.adminUrl);
     url.username = login;

@@ -20,6 +20,11 @@ test.each<[string, string, FindingCode]>([
   ["a function that everybody may call", "grant execute on function doorbell.stats to public", "function_public"],
   ["a table that a login may write", "grant insert, truncate on doorbell.jobs to app", "table_grants"],
   ["a column that a login may write", "grant update (state) on doorbell.jobs to doorbell_web", "table_grants"],
+  [
+    "a clock of the line that a login may read",
+    "do $$ begin execute format('grant select on sequence %s to app', (select clock from doorbell.lanes limit 1)); end $$",
+    "table_grants",
+  ],
   ["a view that everybody may read", "grant select on doorbell.all_jobs to public", "table_grants"],
   [
     "tables that will be open when they are made",

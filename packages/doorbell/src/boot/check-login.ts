@@ -30,10 +30,22 @@ export async function checkLogin(tx: Tx): Promise<readonly Finding[]> {
       severity: "refuse",
       subject: owner,
       message: `role ${owner} owns tables or functions of Doorbell, and row-level security does not bind it: our functions would act for every tenant`,
-      mend: `alter role ${owner} nosuperuser nobypassrls -- or let doorbell_owner own them`,
+      mend: owner === "doorbell_owner" ? `alter role ${owner} nosuperuser nobypassrls` : handOver(owner),
     });
   }
   return [...findings, ...unboundBy(facts)];
+}
+
+/** Makes doorbell_owner the owner of what this role owns in schema doorbell. */
+function handOver(owner: string): string {
+  const own = `(select oid from pg_roles where rolname = '${owner.replaceAll("'", "''")}')`;
+  const ours = "(select oid from pg_namespace where nspname = 'doorbell')";
+  return [
+    "do $$ declare one text; begin",
+    `for one in select format('%s %s', case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence' when 'f' then 'foreign table' else 'table' end, oid::regclass) from pg_class where relnamespace = ${ours} and relowner = ${own} and relkind in ('r', 'p', 'v', 'm', 'S', 'f')`,
+    `union all select format('function %s', oid::regprocedure) from pg_proc where pronamespace = ${ours} and proowner = ${own}`,
+    "loop execute format('alter %s owner to doorbell_owner', one); end loop; end $$",
+  ].join(" ");
 }
 
 function unboundBy(facts: LoginFacts): readonly Finding[] {
@@ -51,7 +63,7 @@ function unboundBy(facts: LoginFacts): readonly Finding[] {
       refuse(
         "login_superuser",
         `login ${name} is a superuser: row-level security does not bind it, so nothing keeps tenants apart`,
-        "create role app login; grant doorbell_web, doorbell_worker to app; and name app in DATABASE_URL",
+        "create role app login; grant doorbell_web, doorbell_worker to app -- and name app in DATABASE_URL",
       ),
     ];
   }
@@ -65,6 +77,15 @@ function unboundBy(facts: LoginFacts): readonly Finding[] {
       ),
     );
   }
+  if (facts.replicates) {
+    findings.push(
+      refuse(
+        "login_attributes",
+        `login ${name} has REPLICATION: it may read the write-ahead log, where every tenant's rows are`,
+        `alter role ${name} noreplication`,
+      ),
+    );
+  }
   for (const owner of facts.ownersOfOurs) {
     findings.push(
       refuse(
@@ -72,7 +93,7 @@ function unboundBy(facts: LoginFacts): readonly Finding[] {
         `login ${name} is, or may become, ${owner}, which owns tables of Doorbell: it could switch their policies off`,
         owner === "doorbell_owner"
           ? `revoke doorbell_owner from ${name} -- and let another login migrate`
-          : "let doorbell_owner own the tables: doorbell migrate, on a database without them, makes it so",
+          : handOver(owner),
       ),
     );
   }
@@ -81,10 +102,18 @@ function unboundBy(facts: LoginFacts): readonly Finding[] {
     findings.push(
       refuse(
         "login_may_become",
-        `login ${name} may become ${roles}, which row-level security does not bind`,
+        `login ${name} may become ${roles}, which gets past row-level security: by its attributes, the server's files, or a right on every table`,
         `revoke ${roles} from ${name}; alter role ${name} nocreaterole`,
       ),
     );
+  } else if (facts.attributes.length > 0) {
+    findings.push({
+      code: "login_attributes",
+      severity: "warn",
+      subject: name,
+      message: `login ${name} has ${facts.attributes.join(" and ").toUpperCase()}: no process of Doorbell needs it`,
+      mend: `alter role ${name} ${facts.attributes.map((one) => `no${one}`).join(" ")}`,
+    });
   }
   return findings;
 }

@@ -12,6 +12,8 @@ export interface LookedAt {
   readonly table: string;
   /** Null: ours alone. */
   readonly tenantSetting: string | null;
+  /** SQL after which it shows nothing of the kind, and after which a look does not fail. */
+  readonly mends: { readonly leaks: string; readonly raises: string };
 }
 
 /** What Postgres answers where a statement was cancelled, which says nothing of policies. */
@@ -20,7 +22,7 @@ const cancelled = "57014";
 /** Rejects when it cannot look within 5 s. */
 export async function checkRows(database: Database, looked: LookedAt): Promise<readonly Finding[]> {
   let state = "without a tenant";
-  const { table, tenantSetting } = looked;
+  const { table, tenantSetting, mends } = looked;
   const setting = tenantSetting ?? ourSetting;
   const tenancy = tenancyOf(tenantSetting);
   try {
@@ -44,7 +46,7 @@ export async function checkRows(database: Database, looked: LookedAt): Promise<r
         severity: "refuse",
         subject: table,
         message: `a look at ${table} ${state} fails, and does not find nothing: ${describeFailure(error).message}`,
-        mend: `mend the functions that its policies call: nullif(current_setting('${setting}', true), '') never fails`,
+        mend: mends.raises,
       },
     ];
   }
@@ -54,7 +56,7 @@ export async function checkRows(database: Database, looked: LookedAt): Promise<r
       severity: "refuse",
       subject: table,
       message: `a look at ${table} ${state} shows rows: its policies keep no tenants apart`,
-      mend: "let its policies compare the tenant with the setting and nothing else: doorbell doctor --tables tells of those that do not",
+      mend: mends.leaks,
     },
   ];
 }

@@ -92,9 +92,12 @@ export async function checkTables(tx: Tx): Promise<readonly Finding[]> {
 export async function checkOurRows(database: Database, known: readonly Finding[]): Promise<readonly Finding[]> {
   const tables = (await inspectTenantTables(database))
     .filter(({ readable }) => readable)
-    .map(({ name }) => `doorbell.${name}`)
-    .filter((table) => !known.some(({ subject }) => subject === table));
-  const looks = tables.map((table) => checkRows(database, { table, tenantSetting: null }));
+    .filter(({ name }) => !known.some(({ subject }) => subject === `doorbell.${name}`));
+  const looks = tables.map((one) => {
+    const mend = policiesAnew(one);
+    const mends = { leaks: mend, raises: mend };
+    return checkRows(database, { table: `doorbell.${one.name}`, tenantSetting: null, mends });
+  });
   return (await Promise.all(looks)).flat();
 }
 
@@ -110,15 +113,16 @@ function ofOther({ name, kind, grantees }: OtherTable): Finding {
   };
 }
 
-function findingsOf({
-  name,
-  enabled,
-  forced,
-  policies,
-  policyNames,
-  nullable,
-  unchecked,
-}: TenantTable): readonly Finding[] {
+/** SQL that gives a table of ours its policies, and no others. */
+function policiesAnew({ name, policyNames }: Pick<TenantTable, "name" | "policyNames">): string {
+  return [
+    ...policyNames.map((policy) => `drop policy ${policy} on doorbell.${name}`),
+    `select doorbell.${lineTables.has(name) ? "force_line" : "force_tenancy"}('${name}')`,
+  ].join("; ");
+}
+
+function findingsOf(one: TenantTable): readonly Finding[] {
+  const { name, enabled, forced, policies, nullable, unchecked } = one;
   const table = `doorbell.${name}`;
   const findings: Finding[] = [];
   if (!enabled || !forced) {
@@ -156,10 +160,7 @@ function findingsOf({
       severity: "refuse",
       subject: table,
       message: `the policies of ${table} are not those that keep it to one tenant (they are: ${present || "none"})`,
-      mend: [
-        ...policyNames.map((policy) => `drop policy ${policy} on ${table}`),
-        `select doorbell.${lineTables.has(name) ? "force_line" : "force_tenancy"}('${name}')`,
-      ].join("; "),
+      mend: policiesAnew(one),
     });
   }
   return findings;

@@ -10,7 +10,7 @@ import type { Finding } from "./finding.ts";
 const noDatabase: Tx = { query: () => Promise.reject(new Error("nothing is asked of the database here")) };
 
 export async function checkQueue(settings: Settings): Promise<readonly Finding[]> {
-  const driver = openQueueDriver(settings.queueUrl, noDatabase);
+  const driver = await openQueueDriver(settings.queueUrl, noDatabase);
   try {
     if (!driver.capabilities.inProcess) return [];
     return [
@@ -30,7 +30,11 @@ export async function checkQueue(settings: Settings): Promise<readonly Finding[]
 export async function checkObjects(settings: Settings): Promise<readonly Finding[]> {
   try {
     const bucket = await openBucket(settings.objectsUrl);
-    await bucket.close();
+    try {
+      await bucket.check();
+    } finally {
+      await bucket.close();
+    }
     if (bucket.capabilities.durable) return [];
     return [
       {
@@ -38,7 +42,7 @@ export async function checkObjects(settings: Settings): Promise<readonly Finding
         severity: "refuse",
         subject: "DOORBELL_OBJECTS",
         message: `objects are in memory (${settings.objectsUrl}): the inputs of jobs die with this process`,
-        mend: "set DOORBELL_OBJECTS=file:DIRECTORY, one that lasts and that every process sees",
+        mend: "set DOORBELL_OBJECTS=file:DIRECTORY, one that lasts and that every process sees, or s3://BUCKET/PREFIX",
       },
     ];
   } catch (error) {
@@ -48,7 +52,9 @@ export async function checkObjects(settings: Settings): Promise<readonly Finding
         severity: "refuse",
         subject: "DOORBELL_OBJECTS",
         message: `the object store cannot be used: ${describeFailure(error).message}`,
-        mend: "make the directory writable for this OS user, or set DOORBELL_OBJECTS to another",
+        mend: settings.objectsUrl.startsWith("s3:")
+          ? "let this process read, write and list in the bucket (docs/objects has the policy), or set DOORBELL_OBJECTS to another"
+          : "make the directory writable for this OS user, or set DOORBELL_OBJECTS to another",
       },
     ];
   }

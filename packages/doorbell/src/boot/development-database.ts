@@ -22,8 +22,8 @@ do $$ begin
   if not exists (select from pg_roles where rolname = '${login}') then create role ${login} login; end if;
 end $$;
 grant doorbell_web, doorbell_worker to ${login};
--- For the application's own tables.
-grant create on schema public to ${login};`;
+-- For the application's own tables. A grant would let others than the owner make things in it, which the doctor warns of.
+alter schema public owner to ${login};`;
 
 export interface DevelopmentDatabase {
   readonly url: string;

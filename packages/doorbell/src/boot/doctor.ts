@@ -5,6 +5,7 @@ import { describeFailure } from "../core/failure.ts";
 import { Database, isDatabaseTrouble, type Tx } from "../store/database.ts";
 import { ping, qualifyNames } from "../store/inspect.ts";
 import { inspectServer, inspectSweepers } from "../store/inspect-server.ts";
+import { isSigned } from "../store/inspect-tenancy.ts";
 import { checkCanary, checkCheckout } from "./check-clamp.ts";
 import { checkFunctions, checkSearchPath, checkTemporary } from "./check-functions.ts";
 import { checkGrants, checkMemberships } from "./check-grants.ts";
@@ -134,13 +135,14 @@ async function examineUserTables(
 ): Promise<readonly Finding[]> {
   if (tables === undefined) return [];
   const { tenantSetting: setting } = tables;
+  const asked = { ...tables, signed: await isSigned(database).catch(() => false) };
   const checkout =
     setting === null || setting === ourSetting
       ? []
       : await attempt(`${setting} at checkout`, () => checkCheckout(database, setting));
   const found = await Promise.all([
+    ...tables.names.map((name) => attempt(`table ${name}`, () => checkUserTable(database, name, asked, bound))),
     attempt("temporary tables", () => checkTemporary(database)),
-    ...tables.names.map((name) => attempt(`table ${name}`, () => checkUserTable(database, name, tables, bound))),
   ]);
   return [...checkout, ...found.flat()];
 }

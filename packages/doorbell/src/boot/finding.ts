@@ -30,6 +30,7 @@ export type FindingCode =
   | "policy_cast"
   | "policy_frozen"
   | "policy_missing"
+  | "policy_movable"
   | "policy_open"
   | "policy_strict"
   | "pooler_splits"

@@ -5,8 +5,16 @@
 export const settingAsText = (setting: string): string => `current_setting('${setting}', true)`;
 export const settingAsUuid = (setting: string): string => `nullif(${settingAsText(setting)}, '')::uuid`;
 
+/** Whether it asks for the tenant at all: by the setting, or by our function, which reads it and verifies it. */
 export function mentions(text: string, setting: string): boolean {
-  return text.toLowerCase().includes(`'${setting.toLowerCase()}'`);
+  return text.toLowerCase().includes(`'${setting.toLowerCase()}'`) || isProven(text);
+}
+
+/** The tenant in force, with its token where tenancy is signed. Null without one; it never fails. */
+export const provenTenant = "doorbell.tenant()";
+
+export function isProven(text: string): boolean {
+  return text.includes(provenTenant);
 }
 
 /** It fails where the setting is the empty string. */

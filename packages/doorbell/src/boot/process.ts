@@ -6,6 +6,7 @@ import { type Settings, tenancyOptions } from "../config/settings.ts";
 import { defaultLane } from "../core/definition.ts";
 import { createDoorbell, type Doorbell } from "../doorbell.ts";
 import { databaseProbe } from "../http/database-probe.ts";
+import { pushRoute } from "../http/push.ts";
 import { type FetchHandler, routes } from "../http/routes.ts";
 import { listen } from "../http/server.ts";
 import { exposeTable } from "../http/table-gauges.ts";
@@ -13,6 +14,7 @@ import { Database } from "../store/database.ts";
 import { functionsNotGranted, valueMaxBytes } from "../store/inspect.ts";
 import { kindStats } from "../store/maintenance.ts";
 import { forEveryTenant } from "../store/tenancy.ts";
+import type { Doorbell as Bell } from "../store/ticks.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Health } from "../worker/worker.ts";
@@ -36,6 +38,8 @@ interface Work {
   start(): Promise<void> | void;
   stop(): Promise<void>;
   health(): Health;
+  /** Claims what doorbells name that were pushed. Absent: there are no handlers here. */
+  push?(doorbells: readonly Bell[]): Promise<boolean>;
 }
 
 /** Resolves when it serves and works. Rejects with what kept it from that, after taking down what was up. */
@@ -77,7 +81,9 @@ export async function startProcess({ app, settings, databaseUrl, log }: ProcessO
       if (!(await postgresAnswers())) reasons.push("postgres does not answer");
       return { ready: reasons.length === 0, reasons };
     };
-    const server = await listen(routes({ ready, metrics, log, web }), host, settings.port);
+    const { pushSecret } = settings;
+    const push = work.push === undefined || pushSecret === null ? null : pushRoute(pushSecret, work.push, metrics);
+    const server = await listen(routes({ ready, metrics, push, log, web }), host, settings.port);
     takeDown.push(() => server.close(graceMs));
     takeDown.push(() => work.stop());
     await work.start();
@@ -118,7 +124,12 @@ function handle(doorbell: Doorbell, app: App, settings: Settings, resources: unk
     ...(settings.directDatabaseUrl !== null && { directDatabaseUrl: settings.directDatabaseUrl }),
     ...(settings.smtpUrl !== null && { smtpUrl: settings.smtpUrl }),
   });
-  return { start: () => worker.start(), stop: () => worker.drain(), health: () => worker.health() };
+  return {
+    start: () => worker.start(),
+    stop: () => worker.drain(),
+    health: () => worker.health(),
+    push: (doorbells) => worker.push(doorbells),
+  };
 }
 
 async function maintain(doorbell: Doorbell, app: App, settings: Settings): Promise<Work> {

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { resolveSettings, tenancyOptions } from "../config/settings.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { Database } from "../store/database.ts";
+import { missingToMigrate } from "../store/inspect-migrator.ts";
 import { migrate, migrationSql, type SchemaState, schemaState } from "../store/migrate.ts";
 import { tokenKeys } from "../store/tenancy.ts";
 import { version } from "../version.ts";
@@ -44,8 +45,8 @@ async function bringUp(database: Database, keys: readonly Buffer[]): Promise<voi
   if (behind.length === 0 && keys.length === 0) return print(`the schema is that of version ${version} already`);
   const client = await database.connect();
   try {
-    const { applied, functionsReplaced, keysChanged } = await migrate(client, keys).catch((error: unknown) => {
-      throw notAllowed(error) ?? error;
+    const { applied, functionsReplaced, keysChanged } = await migrate(client, keys).catch(async (error: unknown) => {
+      throw (await notAllowed(error, database)) ?? error;
     });
     const done = [...applied, ...(functionsReplaced ? ["functions"] : []), ...(keysChanged ? ["keys for tokens"] : [])];
     print(done.length === 0 ? `the schema is that of version ${version} already` : `applied: ${done.join(", ")}`);
@@ -57,11 +58,14 @@ async function bringUp(database: Database, keys: readonly Buffer[]): Promise<voi
 /** Nobody has looked: the run itself will. */
 const unknownState: SchemaState = { behind: ["?"], ahead: [] };
 
-function notAllowed(error: unknown): Error | null {
+async function notAllowed(error: unknown, database: Database): Promise<Error | null> {
   if ((error as { readonly code?: unknown } | null)?.code !== "42501") return null;
-  const advice =
-    "name a login in DATABASE_URL that may create roles, or hand the output of doorbell migrate --sql to a DBA";
-  return new Error(`this login may not migrate: ${(error as Error).message}; ${advice}`);
+  const missing = await missingToMigrate(database);
+  const advice = [
+    "name a login in DATABASE_URL that may create roles, or hand the output of doorbell migrate --sql to a DBA",
+    ...(missing.length === 0 ? [] : [`or let a DBA run this, and run it again: ${missing.join("; ")};`]),
+  ];
+  return new Error(`this login may not migrate: ${(error as Error).message}; ${advice.join(", ")}`);
 }
 
 async function checkSchema(database: Database): Promise<void> {

@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyJobDefinition, JobDefinition } from "../core/definition.ts";
 import { requireTenant } from "../core/tenant.ts";
-import type { Bucket } from "../objects/bucket.ts";
+import { Bucket } from "../objects/bucket.ts";
+import type { BucketDriver } from "../objects/driver.ts";
 import { openBucket } from "../objects/open.ts";
 import type { QueueDriver } from "../queue/driver.ts";
 import { openQueueDriver } from "../queue/open.ts";
@@ -20,10 +21,10 @@ import { Waker } from "./waker.ts";
 
 export interface DoorbellOptions extends TenancyOptions {
   readonly databaseUrl: string;
-  /** "postgres:" (default) or "memory:". */
-  readonly queue?: string;
-  /** "file:DIR" or "memory:" (default; a bucket that dies with the process). */
-  readonly objects?: string;
+  /** A URL, "postgres:" (default), "redis://…", "nats://…", …: see docs/queues. Or a driver, which the client then closes. */
+  readonly queue?: string | QueueDriver;
+  /** "file:DIR", "s3://BUCKET/PREFIX" or "memory:" (default; it dies with the process). Or a driver, which the client then closes. */
+  readonly objects?: string | BucketDriver;
   /** The setting that the application's own policies read, such as "app.tenant_id"; clamped together with ours. */
   readonly tenantSetting?: string;
   /** Payload, result and effect value: at most so many bytes of JSON each. Default 65,536; Postgres refuses more than its own setting. */
@@ -56,9 +57,25 @@ export interface EnqueueManyItem extends EnqueueOptions {
 const besideCallerMs = 1_000;
 const defaultValueMaxBytes = 65_536;
 
-/** Opens the client. It connects at the first use. Throws option_invalid, objects_unavailable. */
+/** Opens the client. It connects at the first use. Throws option_invalid, objects_unavailable, peer_missing. */
 export async function openClient(options: DoorbellOptions): Promise<Client> {
-  return new Client(options, await openBucket(options.objects ?? "memory:"));
+  const { objects: place = "memory:" } = options;
+  const objects = typeof place === "string" ? await openBucket(place) : new Bucket(place);
+  const database = new Database({ url: options.databaseUrl, max: options.connectionsMax ?? 10, name: "doorbell" });
+  try {
+    const { queue = "postgres:" } = options;
+    const driver = typeof queue === "string" ? await openQueueDriver(queue, database) : queue;
+    return new Client(options, { objects, database, driver });
+  } catch (error) {
+    await Promise.all([objects.close(), database.close()]);
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly objects: Bucket;
+  readonly database: Database;
+  readonly driver: QueueDriver;
 }
 
 export class Client {
@@ -77,15 +94,14 @@ export class Client {
   readonly #ours = new WeakMap<Tx, Set<string>>();
 
   /** Use openClient. */
-  constructor(options: DoorbellOptions, objects: Bucket) {
+  constructor(options: DoorbellOptions, { objects, database, driver }: Parts) {
     this.objects = objects;
+    this.database = database;
     this.databaseUrl = options.databaseUrl;
     this.tenancy = tenancyOf(options.tenantSetting ?? null, options);
     this.valueMaxBytes = options.valueMaxBytes ?? defaultValueMaxBytes;
     this.log = options.log ?? createLog({ level: "info" });
     this.metrics = options.metrics ?? createMetrics();
-    this.database = new Database({ url: options.databaseUrl, max: options.connectionsMax ?? 10, name: "doorbell" });
-    const driver = openQueueDriver(options.queue ?? "postgres:", this.database);
     this.queue = new Queue(options.wrapQueue?.(driver) ?? driver, this);
     this.waker = new Waker(this.database);
     this.#lookout = new Lookout(this.database, (lane) => this.waker.wake(lane));

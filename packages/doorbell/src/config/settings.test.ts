@@ -11,6 +11,8 @@ test("without a variable everything has a value", () => {
     app: null,
     databaseUrl: null,
     directDatabaseUrl: null,
+    databaseAllowPlaintext: false,
+    pooler: null,
     queueUrl: "postgres:",
     objectsUrl: "file:./.doorbell/objects",
     port: 3000,
@@ -27,6 +29,7 @@ test("without a variable everything has a value", () => {
     tenancy: "plain",
     tenancySecrets: null,
     tenancyTokenMs: 300_000,
+    pushSecret: null,
     smtpUrl: null,
     webhookAllowPrivate: false,
   });
@@ -74,10 +77,14 @@ describe("a bad value", () => {
     ["DOORBELL_LEASE", "500ms", "shorter than 1s"],
     ["DOORBELL_LANES", "a,,b", "commas"],
     ["DOORBELL_LANES", "default, Slow", "names the lane"],
-    ["DOORBELL_QUEUE", "sqs://x", "postgres:, memory:"],
-    ["DOORBELL_OBJECTS", "s3://x", "file: or memory:"],
+    ["DOORBELL_QUEUE", "kafka://x", "postgres: or redis:"],
+    ["DOORBELL_QUEUE", "postgres://db/app", "DATABASE_URL"],
+    ["DOORBELL_OBJECTS", "gs://x", "file: or s3: or memory:"],
     ["DOORBELL_LOG_LEVEL", "loud", "debug"],
     ["DOORBELL_WEBHOOK_ALLOW_PRIVATE", "yes", "1, 0"],
+    ["DOORBELL_DATABASE_ALLOW_PLAINTEXT", "yes", "1, 0"],
+    ["DOORBELL_POOLER", "pgbouncer", "pgbouncer-1.25.2"],
+    ["DOORBELL_POOLER", "PgBouncer 1.25", "pgbouncer-1.25.2"],
   ])("%s=%s is refused by name, with what may be there", (name, value, hint) => {
     expect(() => resolveSettings({ [name]: value })).toThrow(expect.objectContaining({ code: "option_invalid" }));
     expect(() => resolveSettings({ [name]: value })).toThrow(new RegExp(`^${name}.*${hint.replace(/[.+]/g, "\\$&")}`));
@@ -100,11 +107,14 @@ describe("a bad value", () => {
     expect(() => resolveSettings({ [name]: secret })).not.toThrow(/hunter2/);
   });
 
-  test.each(["DATABASE_URL", "DATABASE_DIRECT_URL", "DOORBELL_SMTP_URL"])("of %s is never shown", (name) => {
-    const secret = "mysql://app:hunter2@db/app";
-    expect(() => resolveSettings({ [name]: secret })).toThrow(new RegExp(`^${name} is not a URL`));
-    expect(() => resolveSettings({ [name]: secret })).not.toThrow(/hunter2/);
-  });
+  test.each(["DATABASE_URL", "DATABASE_DIRECT_URL", "DOORBELL_QUEUE", "DOORBELL_SMTP_URL"])(
+    "of %s is never shown",
+    (name) => {
+      const secret = "mysql://app:hunter2@db/app";
+      expect(() => resolveSettings({ [name]: secret })).toThrow(new RegExp(`^${name} is not a URL`));
+      expect(() => resolveSettings({ [name]: secret })).not.toThrow(/hunter2/);
+    },
+  );
 });
 
 test("a misspelt variable is told, and no other", () => {

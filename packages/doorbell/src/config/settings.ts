@@ -37,6 +37,8 @@ export interface Settings {
   /** Null: none. The first signs. */
   readonly tenancySecrets: readonly string[] | null;
   readonly tenancyTokenMs: number;
+  /** Null: nothing is pushed. */
+  readonly pushSecret: string | null;
   readonly smtpUrl: string | null;
   readonly webhookAllowPrivate: boolean;
 }

@@ -1,12 +1,16 @@
 // Every setting there is: its names, its default and the reason for it. The command line, the resolving and docs/settings.md
 // are made from this table, so a setting that is not here does not exist.
 import type { Role } from "../app.ts";
+import { objectSchemes } from "../objects/open.ts";
+import { queueSchemes } from "../queue/open.ts";
 import type { Environment, Settings } from "./settings.ts";
 import {
   asLanes,
   asPooler,
   asPort,
   asPostgresUrl,
+  asQueueUrl,
+  asSecret,
   asSecrets,
   asSwitch,
   asText,
@@ -101,21 +105,23 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
   queueUrl: {
     env: "DOORBELL_QUEUE",
     flag: "--queue",
-    unit: "postgres: or memory:",
+    unit: `a URL: ${queueSchemes.map((scheme) => `${scheme}:`).join(", ")}`,
     default: "postgres:",
-    meaning: "What carries doorbells. `memory:` dies with the process, and production refuses it.",
+    meaning:
+      "What carries doorbells; docs/queues tells of each. `memory:` dies with the process, and production refuses it. A URL with a password belongs in the variable.",
     reason: "One dependency less: the line is in the database already.",
-    parse: oneOf("postgres:", "memory:"),
+    parse: asQueueUrl,
   },
   objectsUrl: {
     env: "DOORBELL_OBJECTS",
     flag: "--objects",
-    unit: "file:DIR or memory:",
+    unit: "file:DIR, s3://BUCKET/PREFIX or memory:",
     default: { production: "memory:", development: "file:./.doorbell/objects" },
-    meaning: "Where the inputs of jobs are kept. Every process must see the same place.",
+    meaning:
+      "Where the inputs of jobs are kept; docs/objects tells which to choose. Every process must see the same place.",
     reason:
       "Production has to name one: `memory:` is refused there, and a directory of our choice would be lost with the container.",
-    parse: urlOf("file", "memory"),
+    parse: urlOf(...objectSchemes),
   },
   port: {
     env: "DOORBELL_PORT",
@@ -250,6 +256,16 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
       "How long a token is good for, by the clock of the database: the longest transaction that is clamped once.",
     reason: "Longer than any transaction should be; short for whoever has read one from a log.",
     parse: durationOf("1s"),
+  },
+  pushSecret: {
+    env: "DOORBELL_PUSH_SECRET",
+    flag: null,
+    unit: "a secret of 32 characters or more",
+    default: null,
+    meaning:
+      "Lets a queue push doorbells to POST /v1/push, with this as bearer token or as `?token=`. For roles with a worker.",
+    reason: "Without it the path is not there: who may push can keep workers busy with doorbells that come to nothing.",
+    parse: asSecret,
   },
   smtpUrl: {
     env: "DOORBELL_SMTP_URL",

@@ -3,6 +3,7 @@
 import { laneForm } from "../core/definition.ts";
 import { type Duration, toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
+import { queueSchemes } from "../queue/open.ts";
 import { databaseHost } from "../store/database.ts";
 import { tenancySecretMinLength } from "../store/tenancy.ts";
 
@@ -70,6 +71,12 @@ export const asPooler: Parse<string> = (text, name) =>
     ? text
     : refuse(name, `is ${shown(text)}; write pgbouncer-1.25.2, or the name of another`);
 
+/** Never shown. */
+export const asSecret: Parse<string> = (text, name) =>
+  text.length >= tenancySecretMinLength
+    ? text
+    : refuse(name, `has fewer than ${tenancySecretMinLength} characters (openssl rand -hex 32 makes one)`);
+
 /** Secrets, separated by commas. Never shown. */
 export const asSecrets: Parse<readonly string[]> = (text, name) => {
   const secrets = text.split(",").map((item) => item.trim());
@@ -85,6 +92,14 @@ export function urlOf(...schemes: readonly string[]): Parse<string> {
       ? text
       : refuse(name, `is not a URL that begins with ${schemes.map((scheme) => `${scheme}:`).join(" or ")}`);
 }
+
+const anyQueueUrl = urlOf(...queueSchemes);
+
+/** The line is in the database that is connected to anyway, and memory is nowhere: neither URL says more than that. */
+export const asQueueUrl: Parse<string> = (text, name) =>
+  /^(postgres|memory):./.test(anyQueueUrl(text, name))
+    ? refuse(name, "is postgres: or memory: with something behind it; the database itself is given in DATABASE_URL")
+    : text;
 
 const anyPostgresUrl = urlOf("postgres", "postgresql");
 

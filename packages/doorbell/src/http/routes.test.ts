@@ -15,7 +15,7 @@ function serve(web: FetchHandler | null, health: Health = { ready: true, reasons
   const log = createLog({ destination: { write: (line) => void logged.push(JSON.parse(line)) } });
   const metrics = createMetrics();
   metrics.close();
-  const handler = routes({ ready: async () => health, metrics, log, web });
+  const handler = routes({ ready: async () => health, metrics, push: null, log, web });
   return { get: async (path, init) => handler.fetch(new Request(`http://localhost${path}`, init)), logged };
 }
 

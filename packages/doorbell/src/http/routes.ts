@@ -7,6 +7,7 @@ import type { Health } from "../worker/worker.ts";
 import { healthRoutes } from "./health.ts";
 import { metricsRoutes } from "./metrics.ts";
 import { errorResponse, problemResponse } from "./problem.ts";
+import { pushPath } from "./push.ts";
 
 export interface FetchHandler {
   fetch(request: Request): Response | Promise<Response>;
@@ -16,13 +17,15 @@ export interface RoutesOptions {
   readonly ready: () => Promise<Health>;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Answers what a queue pushes. Null: nothing is pushed here, and the path is the application's. */
+  readonly push: ((request: Request) => Promise<Response>) | null;
   /** The application's. Null: the role or the application has none. */
   readonly web: FetchHandler | null;
 }
 
 const productPaths: readonly string[] = ["/healthz", "/readyz", "/metrics"];
 
-export function routes({ ready, metrics, log, web }: RoutesOptions): FetchHandler {
+export function routes({ ready, metrics, push, log, web }: RoutesOptions): FetchHandler {
   const app = new Hono();
   app.route("/", healthRoutes(ready));
   app.route("/", metricsRoutes(metrics));
@@ -31,6 +34,7 @@ export function routes({ ready, metrics, log, web }: RoutesOptions): FetchHandle
       problemResponse({ status: 405, detail: `${c.req.method} is not for ${path}` }, { allow: "GET, HEAD" }),
     );
   }
+  if (push !== null) app.all(pushPath, (c) => push(c.req.raw));
   app.all(
     "*",
     (c) => web?.fetch(c.req.raw) ?? problemResponse({ status: 404, detail: `there is nothing at ${c.req.path}` }),

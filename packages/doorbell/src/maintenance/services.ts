@@ -7,6 +7,7 @@ import { heartbeat } from "./heartbeat.ts";
 import { retention } from "./retention.ts";
 import { ringer } from "./ringer.ts";
 import { sweeper } from "./sweeper.ts";
+import { sweeperWatch } from "./sweeper-watch.ts";
 
 export interface MaintenanceServicesOptions {
   readonly state: () => ProcessState;
@@ -46,6 +47,8 @@ export function maintenanceServices(client: Client, options: MaintenanceServices
     const sweeps = sweeper({ tx: database, everyMs: sweepEveryMs, log, metrics, idleLanes, onRung });
     options.worker?.onIdle(() => sweeps.wake());
     services.push(sweeps, retention(database, log));
+  } else {
+    services.push(sweeperWatch({ tx: database, log }));
   }
   if (options.rings && queue.capabilities.sent) {
     const everyMs = (): number => options.worker?.pollMs() ?? pollWithoutWorkerMs;

@@ -5,13 +5,18 @@
 // a key: it cannot leave the root or reach another tenant. Each object is two entries: its bytes, and a small record of
 // who it belongs to and what it is. The record is written last and decides: an object exists if it has one.
 //
-// An object is read and written as a whole, in memory, as handlers take it; maxBytes bounds that.
+// Bytes come and go in pieces: memory does not grow with objects, but for `get`, which gives all of one as handlers take
+// it. maxBytes bounds what is stored.
+import { createHash } from "node:crypto";
 import { DoorbellError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
 import { assertStorableText } from "../core/json.ts";
 import { requireTenant } from "../core/tenant.ts";
 import { cutToBytes } from "../core/text.ts";
+import { type Content, contentOf, type ObjectSource, withContent } from "./content.ts";
 import type { BucketCapabilities, BucketDriver } from "./driver.ts";
+
+export type { ObjectSource } from "./content.ts";
 
 /** What is known of an object that has been stored. */
 export interface StoredObject {
@@ -22,7 +27,13 @@ export interface StoredObject {
   readonly sha256: string;
 }
 
-export type ObjectSource = Uint8Array | AsyncIterable<Uint8Array>;
+/** What a reader may ask for beside the object. */
+export interface ReadOptions {
+  /** Anything else is object_mismatch, before a byte of it was read. */
+  readonly expect?: { readonly sha256?: string; readonly size?: number };
+  /** When it aborts, reading rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
 
 /** The most that is stored under one key unless the caller says otherwise. */
 export const objectMaxBytes: number = 64 * 1_024 * 1_024;
@@ -63,44 +74,33 @@ export class Bucket {
     options: { readonly maxBytes?: number } = {},
   ): Promise<StoredObject> {
     const names = namesOf(tenant, key);
-    const bytes = await collect(source, options.maxBytes ?? objectMaxBytes, key);
-    const object: StoredObject = { key, size: bytes.length, sha256: sha256Hex(bytes) };
-    const before = await this.#record(names);
-    if (before !== null) assertSame(before, object);
-    // Also when the record is there: bytes that were lost since come back with the upload that is sent again.
-    await this.#call("put", key, () => this.#driver.put(names.bytes(object.sha256), bytes));
-    if (before === null) {
-      const record = new TextEncoder().encode(JSON.stringify({ tenant, ...object }));
-      const created = await this.#call("put", key, () => this.#driver.put(names.record, record));
-      if (!created) assertSame(await this.#requireRecord(names), object);
+    const { maxBytes = objectMaxBytes } = options;
+    const tooLarge = () =>
+      new DoorbellError("object_too_large", `object ${shown(key)} is larger than ${maxBytes} bytes`);
+    return await withContent(source, { maxBytes, tooLarge }, (content) => this.#store(names, content));
+  }
+
+  /** The bytes, all of them in memory. Otherwise as `read`. */
+  async get(tenant: string, key: string, options: ReadOptions = {}): Promise<Uint8Array> {
+    const stored = await this.#expected(namesOf(tenant, key), options);
+    const pieces = await this.#open(tenant, stored, options.signal ?? null);
+    const bytes = new Uint8Array(stored.size);
+    let filled = 0;
+    for await (const piece of pieces) {
+      bytes.set(piece, filled);
+      filled += piece.length;
     }
-    return object;
+    return bytes;
   }
 
   /**
-   * The bytes, after their size and hash have been compared with the record, and with what the caller expects.
-   * Throws object_missing or object_mismatch; neither gets better by itself.
+   * The bytes in pieces, after their size and hash have been compared with what the caller expects, and while both are
+   * compared with the record: the last piece is given only when all of them are those that were stored. Throws
+   * object_missing or object_mismatch; neither gets better by itself. Whoever stops early frees the connection.
    */
-  async get(
-    tenant: string,
-    key: string,
-    options: { readonly expect?: { readonly sha256?: string; readonly size?: number } } = {},
-  ): Promise<Uint8Array> {
-    const names = namesOf(tenant, key);
-    const { size, sha256 } = await this.#requireRecord(names);
-    const { expect = {} } = options;
-    if ((expect.size ?? size) !== size || (expect.sha256 ?? sha256) !== sha256) {
-      throw new DoorbellError(
-        "object_mismatch",
-        `object ${shown(key)} is ${size} bytes with sha256 ${sha256}, not what was expected (${expect.size ?? "any"} bytes, sha256 ${expect.sha256 ?? "any"})`,
-      );
-    }
-    const bytes = await this.#call("get", key, () => this.#driver.get(names.bytes(sha256), size));
-    if (bytes === null) throw new DoorbellError("object_missing", `the bytes of object ${shown(key)} are gone`);
-    if (bytes.length !== size || sha256Hex(bytes) !== sha256) {
-      throw new DoorbellError("object_mismatch", `the bytes of object ${shown(key)} are not those that were stored`);
-    }
-    return bytes;
+  async *read(tenant: string, key: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    const stored = await this.#expected(namesOf(tenant, key), options);
+    yield* await this.#open(tenant, stored, options.signal ?? null);
   }
 
   /** What is stored under the key, or null. Reads the record only. */
@@ -124,7 +124,7 @@ export class Bucket {
       page = await this.#call("list", folder, () => this.#driver.list(folder, path, listPage));
       for (path of page) {
         if (path.includes(".")) continue; // bytes, not a record
-        const bytes = await this.#call("get", path, () => this.#driver.get(path, recordMaxBytes));
+        const bytes = await this.#call("get", path, () => this.#small(path));
         const object = bytes === null ? null : parseRecord(bytes, tenant, path);
         if (object === null) damaged += 1;
         else if (objects.push(object) === options.limit) break;
@@ -133,8 +133,89 @@ export class Bucket {
     return { objects, damaged };
   }
 
+  /** Rejects with objects_unavailable or option_invalid if nothing can be stored and read now. */
+  async check(): Promise<void> {
+    try {
+      await this.#driver.check();
+    } catch (cause) {
+      throw operating(cause, `${this.name} bucket cannot be used`);
+    }
+  }
+
   async close(): Promise<void> {
     await this.#driver.close();
+  }
+
+  async #store(names: ObjectNames, content: Content): Promise<StoredObject> {
+    const object: StoredObject = { key: names.key, size: content.size, sha256: content.sha256 };
+    const before = await this.#record(names);
+    if (before !== null) assertSame(before, object);
+    // Also when the record is there: bytes that were lost since come back with the upload that is sent again.
+    await this.#call("put", names.key, () => this.#driver.put(names.bytes(object.sha256), content));
+    if (before === null) {
+      const record = contentOf(new TextEncoder().encode(JSON.stringify({ tenant: names.tenant, ...object })));
+      const created = await this.#call("put", names.key, () => this.#driver.put(names.record, record));
+      if (!created) assertSame(await this.#requireRecord(names), object);
+    }
+    return object;
+  }
+
+  async #expected(names: ObjectNames, { expect = {}, signal }: ReadOptions): Promise<StoredObject> {
+    signal?.throwIfAborted();
+    const stored = await this.#requireRecord(names);
+    const { size, sha256 } = stored;
+    if ((expect.size ?? size) === size && (expect.sha256 ?? sha256) === sha256) return stored;
+    throw new DoorbellError(
+      "object_mismatch",
+      `object ${shown(names.key)} is ${size} bytes with sha256 ${sha256}, not what was expected (${expect.size ?? "any"} bytes, sha256 ${expect.sha256 ?? "any"})`,
+    );
+  }
+
+  async #open(tenant: string, stored: StoredObject, signal: AbortSignal | null): Promise<AsyncGenerator<Uint8Array>> {
+    const path = namesOf(tenant, stored.key).bytes(stored.sha256);
+    const pieces = await this.#call("get", stored.key, () => this.#driver.get(path, signal), signal);
+    if (pieces === null) throw new DoorbellError("object_missing", `the bytes of object ${shown(stored.key)} are gone`);
+    return this.#verified(stored, pieces, signal);
+  }
+
+  /** The last piece is held back until the hash of all is known. */
+  async *#verified(
+    { key, size, sha256 }: StoredObject,
+    pieces: AsyncIterable<Uint8Array>,
+    signal: AbortSignal | null,
+  ): AsyncGenerator<Uint8Array> {
+    const mismatch = () =>
+      new DoorbellError("object_mismatch", `the bytes of object ${shown(key)} are not those that were stored`);
+    const hash = createHash("sha256");
+    let seen = 0;
+    let last: Uint8Array | null = null;
+    for await (const piece of this.#coming(key, pieces, signal)) {
+      if (piece.length === 0) continue;
+      seen += piece.length;
+      if (seen > size) throw mismatch();
+      hash.update(piece);
+      if (last !== null) yield last;
+      last = piece;
+    }
+    if (seen !== size || hash.digest("hex") !== sha256) throw mismatch();
+    if (last !== null) yield last;
+  }
+
+  /** Tells what the driver throws from what the reader does with a piece. */
+  async *#coming(
+    key: string,
+    pieces: AsyncIterable<Uint8Array>,
+    signal: AbortSignal | null,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of pieces) {
+        signal?.throwIfAborted();
+        yield piece;
+      }
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw this.#failed("get", key, cause);
+    }
   }
 
   async #requireRecord(names: ObjectNames): Promise<StoredObject> {
@@ -144,21 +225,43 @@ export class Bucket {
   }
 
   async #record(names: ObjectNames): Promise<StoredObject | null> {
-    const bytes = await this.#call("get", names.key, () => this.#driver.get(names.record, recordMaxBytes));
+    const bytes = await this.#call("get", names.key, () => this.#small(names.record));
     if (bytes === null) return null;
     const record = parseRecord(bytes, names.tenant, names.record);
     if (record !== null) return record;
     throw new DoorbellError("object_mismatch", `the record of object ${shown(names.key)} is damaged`);
   }
 
-  async #call<T>(verb: string, key: string, call: () => Promise<T>): Promise<T> {
+  /** An entry that should be small. Of one that is not, enough to see that. */
+  async #small(path: string): Promise<Uint8Array | null> {
+    const pieces = await this.#driver.get(path, null);
+    if (pieces === null) return null;
+    const read: Uint8Array[] = [];
+    let size = 0;
+    for await (const piece of pieces) {
+      read.push(piece);
+      size += piece.length;
+      if (size > recordMaxBytes) break;
+    }
+    return Buffer.concat(read, size);
+  }
+
+  async #call<T>(verb: string, key: string, call: () => Promise<T>, signal: AbortSignal | null = null): Promise<T> {
     try {
       return await call();
     } catch (cause) {
-      const message = `${this.name} bucket could not ${verb} object ${shown(key)}`;
-      throw new DoorbellError("objects_unavailable", message, { cause });
+      signal?.throwIfAborted();
+      throw this.#failed(verb, key, cause);
     }
   }
+
+  #failed(verb: string, key: string, cause: unknown): DoorbellError {
+    return operating(cause, `${this.name} bucket could not ${verb} object ${shown(key)}`);
+  }
+}
+
+function operating(cause: unknown, message: string): DoorbellError {
+  return DoorbellError.isInstance(cause) ? cause : new DoorbellError("objects_unavailable", message, { cause });
 }
 
 interface ObjectNames {
@@ -201,24 +304,6 @@ function assertSame(stored: StoredObject, offered: StoredObject): void {
     "object_conflict",
     `object ${shown(stored.key)} exists with other bytes (sha256 ${stored.sha256}, offered ${offered.sha256}); objects are immutable`,
   );
-}
-
-/** All bytes of the source, in an array of our own: what is hashed is what is written, whatever the caller does next. */
-async function collect(source: ObjectSource, maxBytes: number, key: string): Promise<Uint8Array> {
-  const tooLarge = () => new DoorbellError("object_too_large", `object ${shown(key)} is larger than ${maxBytes} bytes`);
-  if (source instanceof Uint8Array) {
-    if (source.length > maxBytes) throw tooLarge();
-    return new Uint8Array(source);
-  }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of source) {
-    if (!(chunk instanceof Uint8Array)) throw new DoorbellError("option_invalid", "an object source gave no bytes");
-    size += chunk.length;
-    if (size > maxBytes) throw tooLarge();
-    chunks.push(new Uint8Array(chunk));
-  }
-  return Buffer.concat(chunks, size);
 }
 
 function shown(key: string): string {

@@ -3,7 +3,9 @@
 //
 // A path consists of lower-case hex segments joined by "/", with at most one "." in the last: it holds nothing of a
 // user's text, so no driver has to escape anything. Errors are thrown as they come; Bucket turns them into operating
-// errors. A driver retries nothing itself and keeps no reference to the bytes it was given or gave.
+// errors, but for those that are one already. A driver keeps no reference to the bytes it was given or gave.
+import type { Content } from "./content.ts";
+
 /** What a driver can do, as data. */
 export interface BucketCapabilities {
   /** What was put survives the end of this process. Production refuses a bucket that does not. */
@@ -17,22 +19,27 @@ export interface BucketDriver {
 
   /**
    * Creates the entry, or finds that there is one: true if this call created it. Never changes an existing entry. Of
-   * concurrent calls for one path exactly one answers true. When it resolves, the whole entry is readable by every
-   * process that uses the same bucket, and durable if the bucket is; before, and if the process dies, none of it is.
+   * concurrent calls for one path at most one answers true; none does where the answer to whoever created it was lost
+   * on the way. When it resolves, the whole entry is readable by every process that uses the same bucket, and durable
+   * if the bucket is; before, and if the process dies, none of it is.
    */
-  put(path: string, bytes: Uint8Array): Promise<boolean>;
+  put(path: string, content: Content): Promise<boolean>;
 
   /**
-   * The entry's bytes, or null if there is none. Of an entry that is larger than `maxBytes`, at least its first
-   * `maxBytes + 1` bytes: enough to see that it is too large, without holding all of it.
+   * The entry's bytes in pieces, as they come, or null if there is none. Whoever asked begins to read at once, and may
+   * stop at any time; what was held open is free then. When the signal aborts, reading fails soon.
    */
-  get(path: string, maxBytes: number): Promise<Uint8Array | null>;
+  get(path: string, signal: AbortSignal | null): Promise<AsyncIterable<Uint8Array> | null>;
 
   /**
    * Paths of entries below a folder (whole segments, without the last "/") in byte order: at most `max` of those that come
-   * after `after`, "" for the first. Entries that are created meanwhile may be among them or not.
+   * after `after`, "" for the first; none only if there are no more. Entries that are created meanwhile may be among
+   * them or not.
    */
   list(folder: string, after: string, max: number): Promise<readonly string[]>;
+
+  /** Rejects if the place cannot be written to and read from now, with what would mend it. */
+  check(): Promise<void>;
 
   /** Frees what the driver holds open. No other call follows. Harmless when called twice. */
   close(): Promise<void>;

@@ -3,8 +3,9 @@
 // name is taken. So no reader ever sees part of an entry and no writer ever replaces one. Needs a file system with hard
 // links; that is tried when the bucket is opened, not when the first upload fails.
 import { randomUUID } from "node:crypto";
-import { link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { contentOf, piecesOf } from "./content.ts";
 import type { BucketDriver } from "./driver.ts";
 
 const PATH = /^[0-9a-f]+(?:\/[0-9a-f]+)*(?:\.[0-9a-f]+)?$/;
@@ -23,11 +24,11 @@ export async function openFilesystemDriver(directory: string): Promise<BucketDri
   return {
     name: "file",
     capabilities: { durable: true },
-    async put(path, bytes) {
+    async put(path, content) {
       const target = join(root, checked(path));
       const draft = join(temporary, randomUUID());
       try {
-        await writeDurably(draft, bytes);
+        await writeDurably(draft, content.pieces());
         await mkdir(dirname(target), { recursive: true });
         const created = await linkUnlessTaken(draft, target);
         // Also when it was there already: whoever made it may not have come this far.
@@ -37,8 +38,8 @@ export async function openFilesystemDriver(directory: string): Promise<BucketDri
         await removeIfThere(draft);
       }
     },
-    async get(path, maxBytes) {
-      return readAtMost(join(root, checked(path)), maxBytes + 1);
+    async get(path) {
+      return await readPieces(join(root, checked(path)));
     },
     async list(folder, after, max) {
       const paths: string[] = [];
@@ -46,6 +47,9 @@ export async function openFilesystemDriver(directory: string): Promise<BucketDri
         if (paths.push(path) === max) break;
       }
       return paths;
+    },
+    async check() {
+      await tryHardLinks(temporary);
     },
     async close() {},
   };
@@ -57,10 +61,10 @@ function checked(path: string): string {
   return path;
 }
 
-async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
+async function writeDurably(file: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const handle = await open(file, "wx");
   try {
-    await handle.writeFile(bytes);
+    for await (const piece of pieces) await handle.writeFile(piece);
     await handle.sync();
   } finally {
     await handle.close();
@@ -94,25 +98,20 @@ async function flushDirectory(directory: string): Promise<void> {
   }
 }
 
-async function readAtMost(file: string, maxBytes: number): Promise<Uint8Array | null> {
+async function readPieces(file: string): Promise<AsyncIterable<Uint8Array> | null> {
   try {
-    const handle = await open(file, "r");
-    try {
-      const { size } = await handle.stat();
-      const bytes = new Uint8Array(Math.min(size, maxBytes));
-      let filled = 0;
-      while (filled < bytes.length) {
-        const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, filled);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      return bytes.subarray(0, filled);
-    } finally {
-      await handle.close();
-    }
+    return closedAfter(await open(file, "r"));
   } catch (error) {
     if (hasCode(error, "ENOENT")) return null;
     throw error;
+  }
+}
+
+async function* closedAfter(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  try {
+    yield* piecesOf(handle);
+  } finally {
+    await handle.close();
   }
 }
 
@@ -134,7 +133,7 @@ async function tryHardLinks(temporary: string): Promise<void> {
   const file = join(temporary, randomUUID());
   const name = join(temporary, randomUUID());
   try {
-    await writeDurably(file, new Uint8Array());
+    await writeDurably(file, contentOf(new Uint8Array()).pieces());
     await linkUnlessTaken(file, name);
   } finally {
     await removeIfThere(name);

@@ -29,7 +29,7 @@ test("each memory bucket is a new one", async () => {
   expect(await (await openBucket("memory:")).stat("acme", "k")).toBeNull();
 });
 
-test.each(["s3://key:hunter2@bucket", "objects", "", "file:", "file://host/share", "memory"])(
+test.each(["gs://key:hunter2@bucket", "objects", "", "file:", "file://host/share", "memory"])(
   "%j is refused, with the choices or a way out, and without its secrets",
   async (url) => {
     const error = await openBucket(url).catch((reason: unknown) => reason as Error);
@@ -37,6 +37,12 @@ test.each(["s3://key:hunter2@bucket", "objects", "", "file:", "file://host/share
     expect((error as Error).message).not.toContain("hunter2");
   },
 );
+
+test("credentials in an s3: URL are refused, and not told", async () => {
+  const error = await openBucket("s3://key:hunter2@bucket").catch((reason: unknown) => reason as Error);
+  expect(error).toMatchObject({ code: "option_invalid", message: expect.stringContaining("AWS_ACCESS_KEY_ID") });
+  expect((error as Error).message).not.toContain("hunter2");
+});
 
 test("a directory that cannot be made is said when it is opened", async () => {
   const file = join(directory, "a-file");

@@ -1,18 +1,22 @@
-// From a URL in the configuration to a bucket. The only place that knows which drivers there are.
+// From a URL in the configuration to a bucket. The only place that knows which drivers there are. The file of s3: is loaded
+// when its URL is used, and the library it needs with it.
 import { fileURLToPath } from "node:url";
 import { DoorbellError } from "../core/errors.ts";
 import { Bucket } from "./bucket.ts";
 import { openFilesystemDriver } from "./filesystem.ts";
 import { memoryDriver } from "./memory.ts";
 
-const choices = "file:DIR, memory:";
+export const objectSchemes: readonly string[] = ["file", "s3", "memory"];
+const choices = "file:DIR, s3://BUCKET/PREFIX, memory:";
 
 /**
- * Opens `file:DIR` (relative to the working directory, or absolute, or file:///…) or `memory:`. Throws option_invalid for
- * another scheme, objects_unavailable for a directory that cannot be used. A `memory:` bucket is a new one each time.
+ * Opens `file:DIR` (relative to the working directory, or absolute, or file:///…), `s3://BUCKET/PREFIX` or `memory:`. Throws
+ * option_invalid for another scheme, objects_unavailable for a directory that cannot be used, peer_missing where the
+ * library of s3: is not installed. Does not connect. A `memory:` bucket is a new one each time.
  */
 export async function openBucket(url: string): Promise<Bucket> {
   if (url === "memory:") return new Bucket(memoryDriver());
+  if (url.startsWith("s3:")) return new Bucket(await (await import("./s3.ts")).s3Driver({ url }));
   if (url.startsWith("file:")) {
     const directory = directoryOf(url);
     try {

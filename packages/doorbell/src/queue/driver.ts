@@ -28,6 +28,11 @@ export interface QueueCapabilities {
   readonly sent: boolean;
   /** Refused in production: the messages die with the process, and other processes never see them. */
   readonly inProcess: boolean;
+  /**
+   * What was given out and not acknowledged comes again after a while. False: it is given out once, and what becomes of a
+   * doorbell whose worker died is left to the sweeper.
+   */
+  readonly redelivers: boolean;
 }
 
 export interface QueueDriver {

@@ -22,7 +22,7 @@ export function memoryDriver(): QueueDriver {
 
   return {
     name: "memory",
-    capabilities: { line: false, sent: true, inProcess: true },
+    capabilities: { line: false, sent: true, inProcess: true, redelivers: false },
     async send(lane, doorbells) {
       if (closed) throw new DoorbellError("closed", "queue memory is closed");
       const queued = lanes.get(lane) ?? [];

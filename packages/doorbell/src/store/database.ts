@@ -154,6 +154,15 @@ export function databaseHost(url: string): string | null {
   }
 }
 
+/** Whether a client of this URL insists on TLS; ours never goes on without where it was asked for. PGSSLMODE counts too. */
+export function databaseEncrypts(url: string): boolean {
+  try {
+    return Boolean(new pg.Client({ connectionString: url }).ssl);
+  } catch {
+    return false;
+  }
+}
+
 /** How deep clients wrap what Postgres said. */
 const wrapsMax = 4;
 

@@ -18,6 +18,16 @@ export interface UserPolicy {
   readonly check: string | null;
   /** The bodies of functions that its conditions call, where they are not Postgres' own. */
   readonly calls: string;
+  /** Those of them that read a setting and are IMMUTABLE: a plan that is kept keeps what they answered. */
+  readonly frozen: readonly string[];
+}
+
+export interface TenantColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly nullable: boolean;
+  /** No check constraint has it. */
+  readonly unchecked: boolean;
 }
 
 export interface UserTable {
@@ -36,7 +46,7 @@ export interface UserTable {
   /** What the login may do to it, policies aside. */
   readonly granted: readonly Command[];
   /** Null: there is no such column. */
-  readonly tenantColumn: { readonly name: string; readonly type: string; readonly nullable: boolean } | null;
+  readonly tenantColumn: TenantColumn | null;
   readonly policies: readonly UserPolicy[];
   /** Its partitions that the login may reach by their own names, where the policies above do not apply. */
   readonly partitions: readonly string[];
@@ -70,7 +80,9 @@ export async function inspectUserTable(tx: Tx, oid: number, tenantColumn: string
                                              ('d', has_table_privilege(c.oid, 'delete'))) g(command, granted)
                   where granted) as granted,
            (select jsonb_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, null),
-                                      'nullable', not a.attnotnull)
+                                      'nullable', not a.attnotnull,
+                                      'unchecked', not exists (select from pg_constraint k where k.conrelid = c.oid
+                                                                  and k.contype = 'c' and a.attnum = any (k.conkey)))
               from pg_attribute a where a.attrelid = c.oid and a.attname = $2 and not a.attisdropped) as "tenantColumn",
            coalesce((select jsonb_agg(jsonb_build_object(
                        'name', quote_ident(p.polname), 'permissive', p.polpermissive, 'command', p.polcmd,
@@ -80,10 +92,16 @@ export async function inspectUserTable(tx: Tx, oid: number, tenantColumn: string
                        'calls', coalesce((select string_agg(coalesce(pg_get_function_sqlbody(f.oid), f.prosrc), ' ')
                                             from pg_depend d join pg_proc f on f.oid = d.refobjid
                                            where d.classid = 'pg_policy'::regclass and d.objid = p.oid
-                                             and d.refclassid = 'pg_proc'::regclass), '')) order by p.polname)
+                                             and d.refclassid = 'pg_proc'::regclass), ''),
+                       'frozen', array(select f.oid::regprocedure::text
+                                         from pg_depend d join pg_proc f on f.oid = d.refobjid
+                                        where d.classid = 'pg_policy'::regclass and d.objid = p.oid
+                                          and d.refclassid = 'pg_proc'::regclass and f.provolatile = 'i'
+                                          and coalesce(pg_get_function_sqlbody(f.oid), f.prosrc) ~* 'current_setting' order by 1))
+                       order by p.polname)
                        from pg_policy p where p.polrelid = c.oid), '[]') as policies,
-           array(select i.inhrelid::regclass::text from pg_inherits i
-                  where i.inhparent = c.oid
+           array(select i.inhrelid::regclass::text from pg_inherits i join pg_class part on part.oid = i.inhrelid
+                  where i.inhparent = c.oid and part.relkind in ('r', 'p')
                     and (has_any_column_privilege(i.inhrelid, 'select, insert, update')
                          or has_table_privilege(i.inhrelid, 'delete')) order by 1) as partitions
       from pg_class c where c.oid = $1`,

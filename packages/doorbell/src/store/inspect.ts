@@ -18,9 +18,16 @@ export interface LoginFacts {
   readonly name: string;
   readonly superuser: boolean;
   readonly bypassesRls: boolean;
+  /** Reads the write-ahead log, where every tenant's rows are. */
+  readonly replicates: boolean;
+  /** More that it need not have, as `alter role` writes it. */
+  readonly attributes: readonly string[];
   /** Owners of tables of ours that the login is, or is a member of. */
   readonly ownersOfOurs: readonly string[];
-  /** Other roles with SUPERUSER or BYPASSRLS that it is a member of, or may make itself a member of. */
+  /**
+   * Other roles that it is a member of, or may make itself a member of, and that get past row-level security or our
+   * functions: by SUPERUSER, BYPASSRLS or REPLICATION, by the server's files and programs, or by reading or writing every table.
+   */
   readonly dangerousRoles: readonly string[];
   /** Owners of tables or functions of ours that row-level security does not bind, FORCE or not. */
   readonly unboundOwners: readonly string[];
@@ -32,15 +39,20 @@ export interface LoginFacts {
 export async function inspectLogin(tx: Tx): Promise<LoginFacts> {
   const [facts] = await tx.query<LoginFacts>(`
     with me as (
-      select bool_or(rolsuper) as superuser, bool_or(rolbypassrls) as bypasses_rls,
+      select bool_or(rolsuper) as superuser, bool_or(rolbypassrls) as bypasses_rls, bool_or(rolreplication) as replicates,
+             bool_or(rolcreaterole) as creates_roles, bool_or(rolcreatedb) as creates_databases,
              -- Before 16, CREATEROLE could grant itself any role that is no superuser.
              bool_or(rolcreaterole) and current_setting('server_version_num')::int < 160000 as may_join_any
         from pg_roles where rolname in (session_user, current_user)),
     others as (
-      select r.oid, r.rolname::text as name, r.rolsuper or r.rolbypassrls as unbound,
+      select r.oid, r.rolname::text as name, r.rolsuper or r.rolbypassrls or r.rolreplication
+               or r.rolname in ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+                                'pg_read_all_data', 'pg_write_all_data') as unbound,
              pg_has_role(session_user, r.oid, 'member') or (me.may_join_any and not r.rolsuper) as within_reach
         from pg_roles r, me)
-    select quote_ident(session_user) as name, me.superuser, me.bypasses_rls as "bypassesRls",
+    select quote_ident(session_user) as name, me.superuser, me.bypasses_rls as "bypassesRls", me.replicates,
+           array_remove(array[case when me.creates_roles then 'createrole' end, case when me.creates_databases then 'createdb' end],
+                        null) as attributes,
            array(select distinct o.name from others o join pg_class c on c.relowner = o.oid
                    join pg_namespace n on n.oid = c.relnamespace
                   where n.nspname = 'doorbell' and o.within_reach order by 1) as "ownersOfOurs",
@@ -81,6 +93,7 @@ export async function inspectSchema(tx: Tx): Promise<SchemaState | null> {
 }
 
 export interface TenantTable {
+  readonly oid: number;
   readonly name: string;
   /** Row-level security is enabled. */
   readonly enabled: boolean;
@@ -88,6 +101,10 @@ export interface TenantTable {
   readonly forced: boolean;
   /** The login may read at least one column. */
   readonly readable: boolean;
+  /** Its tenant_id may be null. */
+  readonly nullable: boolean;
+  /** Nothing checks its tenant_id, which may be the empty string. */
+  readonly unchecked: boolean;
   /** Each as `create policy` has it, conditions as Postgres writes them, in order of their names. */
   readonly policies: readonly string[];
   /** As they are written in SQL. */
@@ -97,8 +114,10 @@ export interface TenantTable {
 /** Every table of schema doorbell that has a tenant_id, partitions included. */
 export function inspectTenantTables(tx: Tx): Promise<readonly TenantTable[]> {
   return tx.query<TenantTable>(`
-    select c.relname::text as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+    select c.oid::int8 as oid, c.relname::text as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
            has_schema_privilege(n.oid, 'usage') and has_any_column_privilege(c.oid, 'select') as readable,
+           not a.attnotnull as nullable,
+           not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'c' and a.attnum = any (k.conkey)) as unchecked,
            array(select format('%s%s%s%s using (%s) with check (%s)', p.polname,
                                case when p.polpermissive then '' else ' as restrictive' end,
                                case p.polcmd when '*' then '' else format(' for %s', p.polcmd) end,
@@ -107,9 +126,34 @@ export function inspectTenantTables(tx: Tx): Promise<readonly TenantTable[]> {
                    from pg_policy p where p.polrelid = c.oid order by p.polname) as policies,
            array(select quote_ident(p.polname) from pg_policy p where p.polrelid = c.oid order by p.polname) as "policyNames"
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
      where n.nspname = 'doorbell' and c.relkind in ('r', 'p')
-       and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
-     order by 1`);
+     order by 2`);
+}
+
+export interface OtherTable {
+  /** As it is written in SQL. */
+  readonly name: string;
+  readonly kind: "table" | "foreign table";
+  /** Who beside its owner may read it. */
+  readonly grantees: readonly string[];
+}
+
+/** Tables of schema doorbell, foreign ones too, that belong to no tenant and that others than their owners may read. */
+export function inspectOtherTables(tx: Tx): Promise<readonly OtherTable[]> {
+  return tx.query<OtherTable>(`
+    select quote_ident(c.relname) as name, case c.relkind when 'f' then 'foreign table' else 'table' end as kind,
+           array_agg(distinct case g.grantee when 0 then 'PUBLIC' else g.grantee::regrole::text end) as grantees
+      from pg_class c,
+           lateral (select a.grantee from aclexplode(c.relacl) a where a.privilege_type = 'SELECT'
+                     union
+                    select a.grantee from pg_attribute t, aclexplode(t.attacl) a
+                     where t.attrelid = c.oid and a.privilege_type = 'SELECT') g
+     where c.relnamespace = (select oid from pg_namespace where nspname = 'doorbell') and g.grantee <> c.relowner
+       and (c.relkind = 'f' or c.relkind in ('r', 'p')
+            and not exists (select from pg_attribute a
+                             where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped))
+     group by c.oid order by 1`);
 }
 
 /** The most that a payload, a result or an effect's value may have as JSON, as it is set in this database. */

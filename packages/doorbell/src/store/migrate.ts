@@ -123,7 +123,9 @@ export async function migrate(client: ClientBase, tokenKeys: readonly Buffer[] =
     await client.query(afterMigrations);
     const keysChanged =
       tokenKeys.length > 0 &&
-      (await client.query<{ accept_tokens: boolean }>(acceptTokens(tokenKeys))).rows[0]?.accept_tokens === true;
+      // As a parameter: the text of a statement is there to be read in pg_stat_activity.
+      (await client.query<{ changed: boolean }>("select doorbell.accept_tokens($1::bytea[]) as changed", [tokenKeys]))
+        .rows[0]?.changed === true;
     await client.query("commit");
     return { applied: pending.map((file) => file.name), functionsReplaced, keysChanged };
   } catch (error) {

@@ -3,7 +3,7 @@
 //
 //     for (const { title, run } of bucketCases) test(title, () => run(bucket));
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { ErrorCode } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
 import { type Bucket, contentKey } from "../objects/bucket.ts";
@@ -221,6 +221,78 @@ export const bucketCases: readonly BucketCase[] = [
       assert.deepEqual([...listed].sort(), [...oddKeys].sort());
       const { objects } = await bucket.list(other, { limit: 10 });
       assert.deepEqual(objects, [{ key: "other", size: 5, sha256: sha256Hex("other") }]);
+    },
+  },
+  {
+    title: "fifty megabytes go in and come out in pieces",
+    async run(bucket) {
+      const tenant = fresh();
+      const megabyte = 1_024 * 1_024;
+      const hash = createHash("sha256");
+      async function* source(): AsyncGenerator<Uint8Array> {
+        for (let index = 0; index < 50; index += 1) {
+          const piece = new Uint8Array(megabyte).fill(index);
+          hash.update(piece);
+          yield piece;
+        }
+      }
+      const stored = await bucket.put(tenant, "k", source());
+      assert.deepEqual(stored, { key: "k", size: 50 * megabyte, sha256: hash.digest("hex") });
+      const read = createHash("sha256");
+      let size = 0;
+      for await (const piece of bucket.read(tenant, "k", { expect: stored })) {
+        assert.ok(piece.length <= megabyte, `a piece of ${piece.length} bytes`);
+        size += piece.length;
+        read.update(piece);
+      }
+      assert.deepEqual([size, read.digest("hex")], [stored.size, stored.sha256]);
+    },
+  },
+  {
+    title: "a reading that is aborted ends with the reason, and the next one is whole",
+    async run(bucket) {
+      const tenant = fresh();
+      const bytes = new Uint8Array(4 * 1_024 * 1_024).fill(7);
+      await bucket.put(tenant, "k", bytes);
+      const reason = new Error("the deadline has passed");
+      await assert.rejects(bucket.get(tenant, "k", { signal: AbortSignal.abort(reason) }), reason);
+      const halfway = new AbortController();
+      const reading = bucket.read(tenant, "k", { signal: halfway.signal });
+      assert.equal((await reading.next()).done, false);
+      halfway.abort(reason);
+      await assert.rejects(async () => {
+        for await (const _ of reading);
+      }, reason);
+      assert.deepEqual(Buffer.compare(await bucket.get(tenant, "k"), bytes), 0);
+    },
+  },
+  {
+    title: "a reader may stop early",
+    async run(bucket) {
+      const tenant = fresh();
+      await bucket.put(tenant, "k", new Uint8Array(4 * 1_024 * 1_024));
+      for await (const piece of bucket.read(tenant, "k")) {
+        assert.ok(piece.length > 0);
+        break;
+      }
+      assert.equal((await bucket.get(tenant, "k")).length, 4 * 1_024 * 1_024);
+    },
+  },
+  {
+    title: "twenty readings at once each have all of it",
+    async run(bucket) {
+      const tenant = fresh();
+      const stored = await bucket.put(tenant, "k", new Uint8Array(1_000_000).fill(3));
+      const readings = await Promise.all(Array.from({ length: 20 }, () => bucket.get(tenant, "k")));
+      assert.deepEqual(new Set(readings.map((bytes) => sha256Hex(bytes))), new Set([stored.sha256]));
+      assert.equal(readings.length, 20);
+    },
+  },
+  {
+    title: "a place that can be used passes its check, again and again",
+    async run(bucket) {
+      await bucket.check();
+      await bucket.check();
     },
   },
   {

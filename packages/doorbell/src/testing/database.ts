@@ -15,10 +15,9 @@ const template = "doorbell_template";
 export async function startTestServer(
   options: { readonly packageDir?: string } = {},
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  // Nothing here outlives the run, so durability would only cost time.
-  const flags = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300"].flatMap(
-    (flag) => ["-c", flag],
-  );
+  // Nothing here outlives the run, so waiting for the disk would only cost time. It stays durable otherwise: production
+  // refuses a server that is not, and some tests start as production.
+  const flags = ["synchronous_commit=off", "max_connections=300"].flatMap((flag) => ["-c", flag]);
   const server = await startEmbeddedPostgres({ flags, ...options });
   await onDatabase(server.url, async (admin) => {
     await admin.query(`create database ${template}`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newId } from "../core/ids.ts";
-import type { Doorbell } from "../queue/driver.ts";
+import type { Delivery, Doorbell } from "../queue/driver.ts";
 import { memoryDriver } from "../queue/memory.ts";
 import { unreliableQueue } from "./unreliable-queue.ts";
 
@@ -45,8 +45,45 @@ describe("an unreliable queue", () => {
     expect(new Set(received)).toEqual(new Set(sent));
   });
 
+  test("keeps each back for a time of its own, and has it within that time", async () => {
+    const numbers = [0.1, 0.9];
+    const queue = unreliableQueue(memoryDriver(), { delayMaxMs: 200, random: () => numbers.shift() ?? 0 });
+    const [early, late] = doorbells(2) as [Doorbell, Doorbell];
+    const sentAt = performance.now();
+    await queue.send("default", [early, late]);
+    const came: { body: unknown; afterMs: number }[] = [];
+    while (came.length < 2) {
+      const deliveries = await queue.receive({ ...request, waitMs: 1_000 });
+      for (const { body } of deliveries) came.push({ body, afterMs: performance.now() - sentAt });
+    }
+    expect(came.map(({ body }) => body)).toEqual([early, late]);
+    expect(came[1]?.afterMs).toBeGreaterThan(150);
+    expect(came[1]?.afterMs).toBeLessThan(1_000);
+  });
+
+  test("gives what it keeps back to who asks for its lane, and to nobody else", async () => {
+    const queue = unreliableQueue(memoryDriver(), { copies: 2 });
+    await queue.send("default", doorbells(1));
+    expect(await queue.receive({ ...request, max: 1 })).toHaveLength(1);
+    expect(await queue.receive({ ...request, lanes: ["other"] })).toEqual([]);
+    expect(await queue.receive(request)).toHaveLength(1);
+  });
+
+  test("tells what was lost", async () => {
+    const lost: unknown[] = [];
+    const onLost = (deliveries: readonly Delivery[]): void => void lost.push(...deliveries.map(({ body }) => body));
+    const queue = unreliableQueue(memoryDriver(), { lose: 1, onLost });
+    const sent = doorbells(2);
+    await queue.send("default", sent);
+    expect(await queue.receive(request)).toEqual([]);
+    expect(lost).toEqual(sent);
+  });
+
   test("makes the worker receive, also where the driver is the line itself", () => {
-    const driver = { ...memoryDriver(), capabilities: { line: true, sent: false, inProcess: false } };
-    expect(unreliableQueue(driver).capabilities).toEqual({ line: false, sent: false, inProcess: false });
+    const driver = {
+      ...memoryDriver(),
+      capabilities: { line: true, sent: false, inProcess: false, redelivers: false },
+    };
+    expect(unreliableQueue(driver).capabilities).toEqual({ ...driver.capabilities, line: false });
   });
 });

@@ -90,6 +90,7 @@ export class Worker {
   #keeperDied: Error | null = null;
   #dropped = 0;
   #claims = 0;
+  #claimedByHand: Promise<void> = Promise.resolve();
   #slotWaiters: (() => void)[] = [];
   #startedAtMs = 0;
   #drained: Promise<void> | null = null;
@@ -249,8 +250,20 @@ export class Worker {
     if (this.#state !== "running" || this.#keeperDied !== null)
       throw new DoorbellError("closed", `the worker is ${this.#state}, and claims nothing`);
     const before = this.#claims;
-    if (doorbells.length > 0) await this.#ticker.claim(doorbells);
+    const claiming = doorbells.length > 0 ? this.#ticker.claim(doorbells) : Promise.resolve();
+    this.#claimedByHand = claiming.catch(() => {});
+    await claiming;
     return this.#claims - before;
+  }
+
+  /**
+   * Claims what doorbells name that somebody pushed, beside those that the worker takes by itself. False: there is no slot
+   * free for them, and nothing was done. Rejects when Postgres does not answer: then nobody knows.
+   */
+  async push(doorbells: readonly Doorbell[]): Promise<boolean> {
+    if (this.#state !== "running" || this.#pool.free < doorbells.length) return false;
+    if (doorbells.length > 0) await this.#ticker.claim(doorbells);
+    return true;
   }
 
   /**
@@ -382,6 +395,7 @@ export class Worker {
     if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
     this.#unsubscribe();
     await this.#ticker.stopClaiming();
+    await this.#claimedByHand;
     await this.#receiver?.stop();
     if (wasRunning) {
       if (!(await this.#pool.empty(graceMs))) {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
 import { runCommand } from "../../src/cli/run.ts";
-import { createTestDatabase, type TestDatabase } from "../../src/testing/database.ts";
+import { createTestDatabase, poolerUrlVariable, type TestDatabase } from "../../src/testing/database.ts";
 import { eventually } from "../support.ts";
 
 const binary = fileURLToPath(new URL("../../bin/doorbell.mjs", import.meta.url));
@@ -29,10 +29,11 @@ export function scratchFolder(): string {
   return folder;
 }
 
-/** A database that passes for production's: the server of the tests does not say in it that it is the embedded one. */
+/** A database that passes for production's: the server of the tests, which is the embedded one, is not told by it. */
 export async function productionLikeDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase();
   await database.query(`alter database ${nameOf(database)} set doorbell.embedded = 'off'`);
+  await database.query(`alter database ${nameOf(database)} set synchronous_commit = on`);
   return database;
 }
 
@@ -102,7 +103,9 @@ async function runHere(args: readonly string[], env: Environment, cwd: string): 
 }
 
 function environmentOf(env: Environment): NodeJS.ProcessEnv {
-  return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env };
+  // Where the run goes through a pooler, its age is not what is tested.
+  const pooler = process.env[poolerUrlVariable] === undefined ? {} : { DOORBELL_POOLER: "test" };
+  return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...pooler, ...env };
 }
 
 type LogLine = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-// A PgBouncer in transaction mode before a test server. It ends with this process, however that ends.
+// A PgBouncer before a test server, in transaction mode unless another is asked for. It ends with this process, however that ends.
 import { mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,6 +14,7 @@ export const havePgBouncer = (): boolean => haveProgram("pgbouncer", "pgbouncer"
 export async function startPgBouncer(
   serverUrl: string,
   poolSize: number,
+  mode: "transaction" | "statement" = "transaction",
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const server = new URL(serverUrl);
   const user = chooseServerUser(null);
@@ -28,7 +29,7 @@ export async function startPgBouncer(
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
-pool_mode = transaction
+pool_mode = ${mode}
 default_pool_size = ${poolSize}
 max_client_conn = 1000
 auth_type = trust
