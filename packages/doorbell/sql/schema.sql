@@ -330,10 +330,11 @@ unlogged table rung (row-level security forced)
   tenant_id text not null
   job_id uuid not null
   lane text not null
-  rung_at timestamp with time zone default clock_timestamp()
+  rung_at timestamp with time zone not null default clock_timestamp()
   times integer not null default 1
+  lost boolean not null default false
   constraint PRIMARY KEY (tenant_id, job_id)
-  CREATE INDEX rung_lane ON doorbell.rung USING btree (lane, rung_at)
+  CREATE INDEX rung_lane ON doorbell.rung USING btree (lane, rung_at) WHERE (NOT lost)
   CREATE UNIQUE INDEX rung_pkey ON doorbell.rung USING btree (tenant_id, job_id)
   policy one_tenant using (tenant_id = doorbell.tenant()) with check (tenant_id = doorbell.tenant())
   policy our_functions to {doorbell_owner} using ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text)) with check ((( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = tenant_id) OR (( SELECT current_setting('doorbell.tenant_id'::text, true) AS current_setting) = '*'::text))

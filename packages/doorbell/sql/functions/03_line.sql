@@ -196,7 +196,7 @@ create or replace function doorbell.room(lane text) returns int
 language sql stable as $$
   select (select 100 + 2 * coalesce(sum(w.slots), 0)::int from doorbell.workers w
            where room.lane = any (w.lanes) and w.seen_at > now() - interval '30 s' and not w.draining)
-       - (select count(*)::int from doorbell.rung r where r.lane = room.lane and r.rung_at is not null)
+       - (select count(*)::int from doorbell.rung r where r.lane = room.lane and not r.lost)
 $$;
 
 -- For an external queue: takes up to n doorbells of a lane out in the fair order, as far as there is room, and remembers
@@ -229,7 +229,7 @@ begin
     bells := doorbell.pop_lane(doorbell.require_lane(take.lane), n);
     insert into doorbell.rung as r (tenant_id, job_id, lane)
     select distinct b.tenant_id, b.job_id, take.lane from unnest(bells.tenants, bells.ids) b(tenant_id, job_id) order by 1, 2
-    on conflict (tenant_id, job_id) do update set lane = excluded.lane, rung_at = clock_timestamp(), times = r.times + 1;
+    on conflict (tenant_id, job_id) do update set lane = excluded.lane, rung_at = clock_timestamp(), times = r.times + 1, lost = false;
     return query select b.tenant_id, b.job_id from unnest(bells.tenants, bells.ids) b(tenant_id, job_id);
   end if;
   perform doorbell.unclamp(caller);

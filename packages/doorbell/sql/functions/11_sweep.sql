@@ -149,7 +149,7 @@ begin
 
   perform set_config('doorbell.tenant_id', '*', true);
   perform doorbell.ring(lost.lanes, lost.tenants, lost.priorities, lost.ids);
-  update doorbell.rung r set rung_at = null
+  update doorbell.rung r set lost = true
    where (r.tenant_id, r.job_id) in (
      select r.tenant_id, r.job_id from doorbell.rung r join unnest(lost.tenants, lost.ids) l(tenant_id, job_id) using (tenant_id, job_id)
       order by r.tenant_id, r.job_id for update of r skip locked);
@@ -165,7 +165,7 @@ language sql stable set enable_nestloop = off set enable_hashjoin = on set enabl
     left join doorbell.doorbells b using (tenant_id, job_id)
     left join doorbell.unhandled u using (tenant_id, job_id)
     left join doorbell.rung r
-           on r.tenant_id = j.tenant_id and r.job_id = j.job_id and r.rung_at is not null
+           on r.tenant_id = j.tenant_id and r.job_id = j.job_id and not r.lost
           and not (r.lane = any (idle_lanes)
                    and r.rung_at < clock_timestamp() - interval '2 s' * 2 ^ least(r.times - 1, 6))
    where b.lane is null and u.lane is null and r.lane is null

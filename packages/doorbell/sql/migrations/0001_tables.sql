@@ -287,11 +287,12 @@ create unlogged table doorbell.rung (
   tenant_id text collate "C" not null,
   job_id    uuid not null,
   lane      text collate "C" not null,
-  rung_at   timestamptz default clock_timestamp(),  -- null: it was lost, and is in the line again
+  rung_at   timestamptz not null default clock_timestamp(),
   times     int not null default 1,
+  lost      boolean not null default false,         -- it did not arrive, and is in the line again
   primary key (tenant_id, job_id)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-create index rung_lane on doorbell.rung (lane, rung_at);
+create index rung_lane on doorbell.rung (lane, rung_at) where not lost;
 select doorbell.force_line('rung');
 
 -- How far each lane had been popped at which time (ms since 1970). Never updated.

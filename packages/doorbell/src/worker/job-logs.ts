@@ -5,7 +5,7 @@ import { type LogRow, writeLogs } from "../store/maintenance.ts";
 import type { ClaimedJob } from "../store/ticks.ts";
 import type { JobLogLine, JobLogSink, Log } from "../telemetry/log.ts";
 
-const flushAfterMs = 500;
+const flushAfterMs = 100;
 const flushAtBytes = 65_536;
 /** Per attempt; a handler that says more is cut, and told so in its last line. */
 const linesMax = 1_000;

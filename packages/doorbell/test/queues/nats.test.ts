@@ -45,8 +45,11 @@ describe.skipIf(!haveNats() && !process.env["CI"])("nats (needs nats-server)", (
         messageMaxBytes: admin.info?.max_payload ?? 0,
         open: () => natsDriver({ url: `${server.url}?stream=${name}&subject=${name}&redeliver=${redeliverMs}ms` }),
         inject: async (lane, bytes) => {
-          admin.publish(`${name}.${lane}`, bytes);
-          await admin.flush();
+          // The server may be coming back from the case before.
+          await untilFulfilled("the server to take it", async () => {
+            admin.publish(`${name}.${lane}`, bytes);
+            await admin.flush();
+          });
           return true;
         },
         wipe: async () => {
