@@ -95,7 +95,7 @@ async function prepare(url: string, keys: readonly Buffer[]): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   try {
-    await migrate(client, keys);
+    await migrate(client, { tokenKeys: keys });
     await client.query(makeLogin);
   } finally {
     await client.end();

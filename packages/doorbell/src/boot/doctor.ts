@@ -6,6 +6,7 @@ import { Database, isDatabaseTrouble, type Tx } from "../store/database.ts";
 import { ping, qualifyNames } from "../store/inspect.ts";
 import { inspectServer, inspectSweepers } from "../store/inspect-server.ts";
 import { isSigned } from "../store/inspect-tenancy.ts";
+import { named } from "../store/role-names.ts";
 import { checkCanary, checkCheckout } from "./check-clamp.ts";
 import { checkFunctions, checkSearchPath, checkTemporary } from "./check-functions.ts";
 import { checkGrants, checkMemberships } from "./check-grants.ts";
@@ -36,11 +37,21 @@ export async function examine(patient: Patient): Promise<readonly Finding[]> {
     ...checkSettings(settings, variables, databaseUrl),
     ...(await attempt("queue", () => checkQueue(settings))),
     ...(await attempt("objects", () => checkObjects(settings))),
-    ...(databaseUrl === null ? [] : await examineDatabase(databaseUrl, patient)),
+    ...(databaseUrl === null ? [] : (await examineDatabase(databaseUrl, patient)).map(inWordsOf(settings))),
   ];
 }
 
 const ourSetting = "doorbell.tenant_id";
+
+/** Says roles as they are called here. */
+function inWordsOf({ roleNames }: Settings): (finding: Finding) => Finding {
+  return (finding) => ({
+    ...finding,
+    subject: named(finding.subject, roleNames),
+    message: named(finding.message, roleNames),
+    mend: named(finding.mend, roleNames),
+  });
+}
 
 /** With these a login sees every row, policies or none. */
 const unbinding: ReadonlySet<FindingCode> = new Set(["login_superuser", "login_bypasses_rls"]);
@@ -49,7 +60,13 @@ const unbinding: ReadonlySet<FindingCode> = new Set(["login_superuser", "login_b
 const connectionsMax = 4;
 
 async function examineDatabase(url: string, { settings, userTables }: Patient): Promise<readonly Finding[]> {
-  const database = new Database({ url, max: connectionsMax, name: "doorbell doctor", answerWithinMs: 15_000 });
+  const database = new Database({
+    url,
+    max: connectionsMax,
+    name: "doorbell doctor",
+    answerWithinMs: 15_000,
+    roleNames: settings.roleNames,
+  });
   try {
     await ping(database);
     const route = await checkPooler(database, settings);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ourRoleNames } from "../store/role-names.ts";
 import { resolveSettings, unknownVariables } from "./settings.ts";
 
 const local = "postgres://app@127.0.0.1:5432/app";
@@ -26,6 +27,7 @@ test("without a variable everything has a value", () => {
     sweepEveryMs: 5_000,
     connectionsMax: 10,
     logLevel: "info",
+    roleNames: ourRoleNames,
     tenancy: "plain",
     tenancySecrets: null,
     tenancyTokenMs: 300_000,

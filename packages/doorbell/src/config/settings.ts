@@ -3,6 +3,7 @@
 import type { Role } from "../app.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { databaseHost } from "../store/database.ts";
+import type { RoleNames } from "../store/role-names.ts";
 import type { TenancyOptions } from "../store/tenancy.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import { type Setting, settingsTable } from "./table.ts";
@@ -33,6 +34,7 @@ export interface Settings {
   readonly sweepEveryMs: number;
   readonly connectionsMax: number;
   readonly logLevel: LogLevel | "silent";
+  readonly roleNames: RoleNames;
   readonly tenancy: "plain" | "signed";
   /** Null: none. The first signs. */
   readonly tenancySecrets: readonly string[] | null;

@@ -10,6 +10,7 @@ import {
   asPort,
   asPostgresUrl,
   asQueueUrl,
+  asRoleNames,
   asSecret,
   asSecrets,
   asSwitch,
@@ -226,6 +227,18 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     meaning: "Lines below it are not written.",
     reason: "Says what starts, stops and fails. Jobs that simply succeed are in the metrics, not in the log.",
     parse: oneOf("debug", "info", "warn", "error", "silent"),
+  },
+  roleNames: {
+    env: "DOORBELL_ROLE_NAMES",
+    flag: null,
+    unit: "KEY=NAME, separated by commas",
+    default:
+      "owner=doorbell_owner,worker=doorbell_worker,web=doorbell_web,producer=doorbell_producer,reader=doorbell_reader",
+    meaning:
+      "What the roles are called that `doorbell migrate` makes or finds: owner, worker, web, producer, reader. From the first migration on, and the same for `doctor` and `start`.",
+    reason:
+      "Those that are not named keep these names. Roles are the server's, and somebody may have rules for their names.",
+    parse: asRoleNames,
   },
   tenancy: {
     env: "DOORBELL_TENANCY",

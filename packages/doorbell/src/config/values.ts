@@ -5,6 +5,7 @@ import { type Duration, toMs } from "../core/duration.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { queueSchemes } from "../queue/open.ts";
 import { databaseHost } from "../store/database.ts";
+import { ourRoleNames, type RoleKey, type RoleNames, roleKeys, roleNameForm } from "../store/role-names.ts";
 import { tenancySecretMinLength } from "../store/tenancy.ts";
 
 /** Text as it was given, never empty, and the name under which it was. */
@@ -70,6 +71,22 @@ export const asPooler: Parse<string> = (text, name) =>
   /^(pgbouncer-\d+(\.\d+)*|(?!pgbouncer\b)[a-z]+(-\d+(\.\d+)*)?)$/.test(text)
     ? text
     : refuse(name, `is ${shown(text)}; write pgbouncer-1.25.2, or the name of another`);
+
+export const asRoleNames: Parse<RoleNames> = (text, name) => {
+  const names: Record<RoleKey, string> = { ...ourRoleNames };
+  for (const item of text.split(",")) {
+    const [key = "", value = ""] = item.split("=").map((part) => part.trim());
+    const known = roleKeys.find((one) => one === key);
+    if (known === undefined || !roleNameForm.test(value))
+      return refuse(
+        name,
+        `has ${shown(item)}; an item is KEY=NAME, the key one of ${roleKeys.join(", ")}, the name of a-z, 0-9 and _`,
+      );
+    names[known] = value;
+  }
+  if (roleKeys.every((key) => names[key] === ourRoleNames[key])) return ourRoleNames;
+  return new Set(Object.values(names)).size === roleKeys.length ? names : refuse(name, "gives two roles one name");
+};
 
 /** Never shown. */
 export const asSecret: Parse<string> = (text, name) =>

@@ -3,6 +3,7 @@
 import pg from "pg";
 import { DoorbellError } from "../core/errors.ts";
 import { describeFailure } from "../core/failure.ts";
+import { asIfOurs, ourRoleNames, type RoleNames } from "./role-names.ts";
 
 /** The one seam to any client: text with $1 … $n, scalars as parameters. Rows come back as objects. */
 export interface Tx {
@@ -15,6 +16,8 @@ export interface DatabaseOptions {
   readonly max: number;
   /** Shown in pg_stat_activity. */
   readonly name: string;
+  /** What its roles are called; statements say ours, and so do the rows that come back. Default: ours. */
+  readonly roleNames?: RoleNames;
   /** A statement that has not answered for so long counts as lost, and its connection with it. Default: one minute. */
   readonly answerWithinMs?: number;
 }
@@ -29,8 +32,11 @@ const types: pg.CustomTypesConfig = {
 export class Database implements Tx {
   readonly #pool: pg.Pool;
   readonly #config: pg.PoolConfig;
+  readonly #roleNames: RoleNames;
+  readonly #tx: Tx;
 
   constructor(options: DatabaseOptions) {
+    this.#roleNames = options.roleNames ?? ourRoleNames;
     this.#config = {
       connectionString: options.url,
       max: options.max,
@@ -44,14 +50,24 @@ export class Database implements Tx {
     this.#pool = new pg.Pool(this.#config);
     // Without a listener, an idle connection that the server closes would end the process.
     this.#pool.on("error", () => {});
+    this.#tx = this.#over(this.#pool);
   }
 
   async query<Row>(text: string, params: readonly unknown[] = []): Promise<readonly Row[]> {
-    try {
-      return (await this.#pool.query(text, params as unknown[])).rows as Row[];
-    } catch (error) {
-      throw asOperatingError(error);
-    }
+    return await this.#tx.query<Row>(text, params);
+  }
+
+  #over(client: pg.Pool | pg.PoolClient): Tx {
+    const tx: Tx = {
+      query: async (text, params = []) => {
+        try {
+          return (await client.query(text, params as unknown[])).rows;
+        } catch (error) {
+          throw asOperatingError(error);
+        }
+      },
+    };
+    return asIfOurs(tx, this.#roleNames);
   }
 
   /** A connection outside the pool, for one owner who uses it alone. Ends with `end()`. */
@@ -78,15 +94,12 @@ export class Database implements Tx {
     });
     let alive = true;
     let broken: Error | undefined;
+    const over = this.#over(client);
     const tx: Tx = {
-      query: async (text, params = []) => {
+      query: async (text, params) => {
         if (!alive)
           throw new DoorbellError("closed", "this transaction has ended; a query came after it (a missing await?)");
-        try {
-          return (await client.query(text, params as unknown[])).rows;
-        } catch (error) {
-          throw asOperatingError(error);
-        }
+        return await over.query(text, params);
       },
     };
     try {

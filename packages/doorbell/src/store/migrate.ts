@@ -5,7 +5,9 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { ClientBase } from "pg";
+import { DoorbellError } from "../core/errors.ts";
 import type { Tx } from "./database.ts";
+import { named, ourRoleNames, type RoleNames } from "./role-names.ts";
 
 const sqlDir: string = fileURLToPath(new URL("../../sql/", import.meta.url));
 
@@ -20,6 +22,13 @@ export interface MigrationReport {
   readonly functionsReplaced: boolean;
   /** The database verifies tokens with other keys from now on. */
   readonly keysChanged: boolean;
+}
+
+export interface MigrationOptions {
+  /** What tokens may be signed with from now on. Empty: as it is. */
+  readonly tokenKeys?: readonly Buffer[];
+  /** What the roles are called, from the first migration on. Default: ours. */
+  readonly roleNames?: RoleNames;
 }
 
 /** How a database stands to this package. `behind` names what `migrate` would do; `ahead`, what this version does not know. */
@@ -64,11 +73,11 @@ select doorbell.add_partitions();`;
  * Everything `migrate` would run on an empty database, in order, for a DBA to read and run. With keys for tokens it holds
  * them: whoever reads it can sign.
  */
-export function migrationSql(tokenKeys: readonly Buffer[] = []): string {
+export function migrationSql({ tokenKeys = [], roleNames = ourRoleNames }: MigrationOptions = {}): string {
   const migrations = readFolder("migrations");
   const record = (name: string, sum: string): string =>
     `insert into doorbell.migrations (name, checksum) values ('${name}', '${sum}')\n  on conflict (name) do update set checksum = excluded.checksum, applied_at = now();`;
-  return [
+  const lines = [
     "begin;",
     readFile("roles.sql").text,
     "set local role doorbell_owner;",
@@ -79,7 +88,8 @@ export function migrationSql(tokenKeys: readonly Buffer[] = []): string {
     afterMigrations,
     ...(tokenKeys.length === 0 ? [] : [acceptTokens(tokenKeys)]),
     "commit;",
-  ].join("\n");
+  ];
+  return named(lines.join("\n"), roleNames);
 }
 
 const acceptTokens = (keys: readonly Buffer[]): string =>
@@ -91,12 +101,17 @@ const acceptTokens = (keys: readonly Buffer[]): string =>
  * the SQL of `migrationSql`. Waits for other runs (an advisory lock of the transaction) and is a no-op after them.
  * Throws what Postgres throws, after a rollback; and when an applied file has changed since, which must never happen.
  */
-export async function migrate(client: ClientBase, tokenKeys: readonly Buffer[] = []): Promise<MigrationReport> {
+export async function migrate(
+  client: ClientBase,
+  { tokenKeys = [], roleNames = ourRoleNames }: MigrationOptions = {},
+): Promise<MigrationReport> {
+  const run = (text: string) => client.query(named(text, roleNames));
   await client.query("begin");
   try {
-    await client.query(readFile("roles.sql").text); // takes the lock
-    await client.query("set local role doorbell_owner");
-    await client.query(createMigrations);
+    await requireOwner(client, roleNames);
+    await run(readFile("roles.sql").text); // takes the lock
+    await run("set local role doorbell_owner");
+    await run(createMigrations);
     const { rows } = await client.query<{ name: string; checksum: string }>(
       "select name, checksum from doorbell.migrations",
     );
@@ -110,17 +125,17 @@ export async function migrate(client: ClientBase, tokenKeys: readonly Buffer[] =
         throw new Error(`migration ${file.name} was changed after it had been applied`);
     }
     for (const file of pending) {
-      await client.query(file.text);
+      await run(file.text);
       await record(client, file.name, checksum(file));
     }
 
     const functions = functionFiles();
     const functionsReplaced = applied.get(functionsName) !== checksum(...functions);
     if (functionsReplaced) {
-      for (const file of functions) await client.query(file.text);
+      for (const file of functions) await run(file.text);
       await record(client, functionsName, checksum(...functions));
     }
-    await client.query(afterMigrations);
+    await run(afterMigrations);
     const keysChanged =
       tokenKeys.length > 0 &&
       // As a parameter: the text of a statement is there to be read in pg_stat_activity.
@@ -132,6 +147,20 @@ export async function migrate(client: ClientBase, tokenKeys: readonly Buffer[] =
     await client.query("rollback");
     throw error;
   }
+}
+
+/** A schema that is there keeps its names: others would make a second set of roles, and no right on the first one's tables. */
+async function requireOwner(client: ClientBase, { owner }: RoleNames): Promise<void> {
+  const { rows } = await client.query<{ owner: string }>(
+    `select c.relowner::regrole::text as owner from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = 'doorbell' and c.relname = 'jobs'`,
+  );
+  const there = rows[0]?.owner;
+  if (there === undefined || there === owner) return;
+  throw new DoorbellError(
+    "option_invalid",
+    `the tables belong to ${there}, and not to ${owner}: name the roles in DOORBELL_ROLE_NAMES as they were named at the first migration`,
+  );
 }
 
 async function record(client: ClientBase, name: string, sum: string): Promise<void> {

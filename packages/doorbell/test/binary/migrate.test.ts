@@ -95,3 +95,44 @@ test("where a DBA has run the SQL, there is nothing to do, and a login without a
   await asDba("grant doorbell_reader to deployer");
   expect(await run(["migrate"], as("deployer"))).toMatchObject({ code: 0, stdout: expect.stringMatching(/already/) });
 });
+
+test("roles by other names: migrated, examined and served with them; with ours the mistake is told", async () => {
+  const names = {
+    owner: "shop_owner",
+    worker: "shop_worker",
+    web: "shop_web",
+    producer: "shop_producer",
+    reader: "shop_reader",
+  };
+  const named = {
+    DOORBELL_ROLE_NAMES: Object.entries(names)
+      .map(([key, name]) => `${key}=${name}`)
+      .join(","),
+  };
+  await asDba("alter role deployer createrole; grant create on database shop to deployer");
+  expect(await run(["migrate"], { ...as("deployer"), ...named })).toMatchObject({ code: 0 });
+  await asDba("create role shop_app login; grant shop_web, shop_worker to shop_app");
+  const production = { DOORBELL_ENV: "production", DOORBELL_OBJECTS: "file:/tmp", ...as("shop_app"), ...named };
+  const doctor = async () => {
+    const { stdout } = await run(["doctor", "--json"], production);
+    return (JSON.parse(stdout) as { code: string; mend: string }[]).map(({ code, mend }) => ({ code, mend }));
+  };
+  expect(await doctor()).toEqual([]);
+  await asDba("revoke shop_worker from shop_app");
+  expect(await doctor()).toEqual([{ code: "login_lacks_rights", mend: "grant shop_worker to shop_app" }]);
+  await asDba("grant shop_worker to shop_app; alter policy our_functions on doorbell.jobs to shop_web");
+  const [found] = await doctor();
+  expect(found).toMatchObject({ code: "table_policies" });
+  await asDba(`set role shop_owner; ${found?.mend}`);
+  expect(await doctor()).toEqual([]);
+  expect(await run(["enqueue", "greet", "--tenant", "acme"], production)).toMatchObject({ code: 0 });
+  await asDba("update doorbell.migrations set checksum = 'x' where name = 'functions'");
+  const mistaken = await run(["migrate"], as("deployer"));
+  expect(mistaken).toMatchObject({ stderr: expect.stringContaining("the tables belong to shop_owner") });
+  expect(mistaken.code).not.toBe(0);
+  expect(await run(["migrate"], { ...as("deployer"), ...named })).toMatchObject({ code: 0 });
+  await asDba("drop database shop with (force)", "postgres");
+  for (const name of ["shop_app", ...Object.values(names)]) await asDba(`drop role ${name}`, "postgres");
+  const { stdout } = await run(["migrate", "--sql"], named);
+  expect(stdout).not.toMatch(/doorbell_(owner|worker|web|producer|reader)/);
+});
