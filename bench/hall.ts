@@ -4,8 +4,9 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Agent, spawnAgent } from "./agent/agent.ts";
+import { Brokers } from "./brokers.ts";
 import type { ContenderName } from "./contenders/index.ts";
-import type { Case, Figures, Row, Stage } from "./row.ts";
+import type { Case, Figures, Row, SpawnOptions, Stage } from "./row.ts";
 import { type Description, schemaPart } from "./rows/schema.ts";
 import { openServer, type Server } from "./server.ts";
 
@@ -30,11 +31,12 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
   rmSync(logFolder, { recursive: true, force: true });
   mkdirSync(logFolder, { recursive: true });
   const server = await openServer(serverUrl, contenders);
+  const brokers = new Brokers();
   const running = new Set<Agent>();
   const described = new Map<ContenderName, Promise<Description>>();
 
-  function start(contender: ContenderName, databaseUrl: string, log: string): Agent {
-    const agent = spawnAgent({ node, contender, databaseUrl, logPath: join(logFolder, `${log}.log`) });
+  function start(contender: ContenderName, databaseUrl: string, log: string, options: SpawnOptions = {}): Agent {
+    const agent = spawnAgent({ node, contender, databaseUrl, logPath: join(logFolder, `${log}.log`), ...options });
     running.add(agent);
     return agent;
   }
@@ -75,8 +77,10 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
         },
         settleDatabase: (contender) => server.settleDatabase(contender),
         sample: () => server.sample(),
-        spawn: (contender) => {
-          const agent = start(contender, server.databaseUrl(contender), log.filter((word) => word !== "").join("-"));
+        freshQueue: (broker) => brokers.freshQueue(broker),
+        spawn: (contender, options) => {
+          const name = log.filter((word) => word !== "").join("-");
+          const agent = start(contender, server.databaseUrl(contender), name, options);
           started.push(agent);
           return agent;
         },
@@ -89,6 +93,7 @@ export async function openHall({ contenders, node, serverUrl, logFolder }: HallO
     },
     close: async () => {
       await end([...running]);
+      await brokers.close();
       await server.stop();
     },
   };

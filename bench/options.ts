@@ -39,7 +39,11 @@ export function readOptions(args: readonly string[]): BenchOptions | null {
     options: {
       quick: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
-      row: { type: "string", multiple: true, default: rows.map(({ name }) => name) },
+      row: {
+        type: "string",
+        multiple: true,
+        default: rows.filter(({ onRequest }) => onRequest !== true).map(({ name }) => name),
+      },
       contender: { type: "string", multiple: true, default: [...contenderNames] },
       rounds: { type: "string" },
       server: { type: "string" },

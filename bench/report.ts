@@ -27,6 +27,8 @@ export interface Report extends Conditions {
     readonly variant: string;
     readonly error: string;
   }[];
+  /** Not measured for want of something on this machine, which is no failure. */
+  readonly missing: readonly { readonly row: string; readonly contender: string; readonly what: string }[];
 }
 
 export interface ReportLine {
@@ -38,8 +40,8 @@ export interface ReportLine {
 
 export function makeReport(conditions: Conditions, results: readonly CaseResult[]): Report {
   const byRow = new Map<string, ReportLine[]>();
-  for (const { row, case: oneCase, rounds, error } of results) {
-    if (error !== null) continue;
+  for (const { row, case: oneCase, rounds, error, missing } of results) {
+    if (error !== null || missing !== null) continue;
     const { contender, variant } = oneCase;
     const line = { contender, variant, median: tidy(medians({ rounds })), rounds: rounds.map(tidy) };
     byRow.set(row.name, [...(byRow.get(row.name) ?? []), line]);
@@ -50,6 +52,9 @@ export function makeReport(conditions: Conditions, results: readonly CaseResult[
     failures: results.flatMap(({ row, case: { contender, variant }, error }) =>
       error === null ? [] : [{ row: row.name, contender, variant, error }],
     ),
+    missing: results.flatMap(({ row, case: { contender }, missing }) =>
+      missing === null ? [] : [{ row: row.name, contender, what: missing }],
+    ),
     ...conditions,
     rounds: Math.max(...results.map(({ rounds }) => rounds.length)),
   };
@@ -58,6 +63,7 @@ export function makeReport(conditions: Conditions, results: readonly CaseResult[
 /** The whole report as Markdown, which a terminal shows well enough as it is. */
 export function formatReport(report: Report, rows: readonly Row[]): string {
   const sections = [formatConditions(report), ...rows.map((row) => formatRow(report, row)), formatSettings(report)];
+  if (report.missing.length > 0) sections.push(formatMissing(report));
   if (report.failures.length > 0) sections.push(formatFailures(report));
   return `${sections.join("\n\n")}\n`;
 }
@@ -98,6 +104,11 @@ function formatSettings({ contenders }: Report): string {
     ]),
   );
   return `How the contenders were set up\n\n${formatTable([["contender", "setting", "value", "recommended by"], ...lines])}`;
+}
+
+function formatMissing({ missing }: Report): string {
+  const lines = missing.map(({ row, contender, what }) => [row, contender, what]);
+  return `Not measured\n\n${formatTable([["row", "contender", "because"], ...lines])}`;
 }
 
 function formatFailures({ failures }: Report): string {

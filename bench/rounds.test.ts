@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ContenderName } from "./contenders/index.ts";
 import { measureRounds, medians, ratios } from "./rounds.ts";
-import type { Case, Figures, Row } from "./row.ts";
+import { type Case, type Figures, NotThere, type Row } from "./row.ts";
 
-const quiet = { began: () => {}, measured: () => {}, failed: () => {} };
+const quiet = { began: () => {}, measured: () => {}, failed: () => {}, skipped: () => {} };
 
 function rowOf(...cases: readonly Case[]): Row {
   return {
@@ -54,6 +54,21 @@ describe("measureRounds", () => {
       [2, null],
       [0, "the worker died"],
     ]);
+  });
+});
+
+describe("measureRounds without a server that a case needs", () => {
+  it("tells what is missing, which is no error, and asks once", async () => {
+    let asked = 0;
+    const measure = async (): Promise<Figures> => {
+      asked += 1;
+      throw new NotThere("redis-server is not there");
+    };
+    const row = rowOf({ contender: "doorbell-redis", variant: "", measure }, caseOf("doorbell", "", [1, 2]));
+    const [absent, present] = await run(row, 2);
+    expect(absent).toMatchObject({ rounds: [], error: null, missing: "redis-server is not there" });
+    expect(present).toMatchObject({ rounds: [{ jobsPerSecond: 1 }, { jobsPerSecond: 2 }], missing: null });
+    expect(asked).toBe(1);
   });
 });
 

@@ -2,7 +2,7 @@
 // every other round, so that a machine that grows slower or faster meanwhile favours nobody.
 
 import { monotonicMs } from "./clock.ts";
-import type { Case, Comparison, Figures, Row } from "./row.ts";
+import { type Case, type Comparison, type Figures, NotThere, type Row } from "./row.ts";
 import { advantage, median } from "./statistics.ts";
 
 /** A case, what each of its rounds found, and the error that ended it, if one did. */
@@ -11,6 +11,8 @@ export interface CaseResult {
   readonly case: Case;
   readonly rounds: readonly Figures[];
   readonly error: string | null;
+  /** What it needs and this machine does not have. Then it was not measured, and did not fail. */
+  readonly missing: string | null;
 }
 
 /** Told what happens while it happens. */
@@ -18,6 +20,7 @@ export interface Progress {
   began(round: number, row: Row, oneCase: Case): void;
   measured(row: Row, figures: Figures): void;
   failed(error: string): void;
+  skipped(missing: string): void;
 }
 
 export interface Plan {
@@ -34,13 +37,18 @@ export async function measureRounds(
   progress: Progress,
   signal?: AbortSignal,
 ): Promise<readonly CaseResult[]> {
-  const results = cases.map((entry) => ({ ...entry, rounds: [] as Figures[], error: null as string | null }));
+  const results = cases.map((entry) => ({
+    ...entry,
+    rounds: [] as Figures[],
+    error: null as string | null,
+    missing: null as string | null,
+  }));
   const beganAt = monotonicMs();
   for (let round = 0; round < rounds; round += 1) {
     const elapsedMs = monotonicMs() - beganAt;
     if (round > 0 && elapsedMs + elapsedMs / round > withinMs) break;
     const order = round % 2 === 0 ? results : results.toReversed();
-    for (const result of order.filter(({ error }) => error === null)) {
+    for (const result of order.filter(({ error, missing }) => error === null && missing === null)) {
       signal?.throwIfAborted();
       progress.began(round, result.row, result.case);
       try {
@@ -49,6 +57,11 @@ export async function measureRounds(
         progress.measured(result.row, figures);
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof NotThere) {
+          result.missing = error.message;
+          progress.skipped(error.message);
+          continue;
+        }
         result.error = error instanceof Error ? error.message : String(error);
         progress.failed(result.error);
       }

@@ -26,7 +26,9 @@ async function demo(options: DemoOptions, takeDown: TakeDown): Promise<Ending> {
   const narrator = createNarrator(options.json ? process.stderr : process.stdout);
   narrator.say("Starting Postgres, one web process and two workers …");
   const stand = await openStand(options, takeDown);
-  narrator.say(`  ${stand.database.description}; web on ${stand.web.url}`);
+  narrator.say(
+    `  ${stand.database.description}; doorbells through ${stand.queue.description}; web on ${stand.web.url}`,
+  );
 
   const { length: count } = files.files;
   narrator.say(`Uploading ${count} documents of ${stand.accounts.length} accounts; every doorbell rings twice …`);

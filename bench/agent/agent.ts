@@ -25,14 +25,15 @@ export interface AgentOptions {
   readonly node: string;
   readonly contender: ContenderName;
   readonly databaseUrl: string;
+  readonly queueUrl?: string;
   /** Gets what the process writes to its standard output and error. */
   readonly logPath: string;
 }
 
 /** Starts a contender's process. The newer Node strips the types by itself: what runs is the plain source. */
-export function spawnAgent({ node, contender, databaseUrl, logPath }: AgentOptions): Agent {
+export function spawnAgent({ node, contender, databaseUrl, queueUrl, logPath }: AgentOptions): Agent {
   const log = openSync(logPath, "a");
-  const child = fork(entry, [contender, databaseUrl], {
+  const child = fork(entry, [contender, databaseUrl, ...(queueUrl === undefined ? [] : [queueUrl])], {
     execPath: node,
     execArgv: ["--conditions=doorbell-source", "--disable-warning=ExperimentalWarning"],
     env: { ...process.env, NODE_OPTIONS: "" },

@@ -7,9 +7,9 @@ import { rows } from "../rows/index.ts";
 import { schemaPart } from "../rows/schema.ts";
 import type { AgentMessage, RunMessage } from "./messages.ts";
 
-const [contenderName, databaseUrl] = argv.slice(2) as [ContenderName, string];
+const [contenderName, databaseUrl, queueUrl] = argv.slice(2) as [ContenderName, string, string?];
 const parts = new Map([schemaPart, ...rows.flatMap((row) => row.parts)].map((part) => [part.name, part]));
-const contender = loadContender(contenderName);
+const contender = loadContender(contenderName, queueUrl);
 // A system that cannot be loaded fails every part that is asked for, with its own error.
 contender.catch(() => {});
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createDoorbell, type Doorbell, defineJob, fromPg, handle } from "doorbell-jobs";
 import pg from "pg";
+import type { BrokerName } from "../../packages/doorbell/test/servers/broker-servers.ts";
 import { monotonicMs } from "../clock.ts";
 import type { BenchJob, Consumer, Contender, Producer } from "../contender.ts";
 import { versionIn } from "./version.ts";
@@ -62,11 +63,12 @@ function loginUrl(databaseUrl: string, name: string = login): string {
   return url.href;
 }
 
-function open(databaseUrl: string): Promise<Doorbell> {
-  return createDoorbell({ databaseUrl: loginUrl(databaseUrl) });
+function open(databaseUrl: string, queue = "postgres:"): Promise<Doorbell> {
+  return createDoorbell({ databaseUrl: loginUrl(databaseUrl), queue });
 }
 
-const openProducer = async (databaseUrl: string): Promise<Producer> => producerOf(await open(databaseUrl), databaseUrl);
+const openProducer = async (databaseUrl: string, queue?: string): Promise<Producer> =>
+  producerOf(await open(databaseUrl, queue), databaseUrl);
 
 function producerOf(doorbell: Doorbell, databaseUrl: string): Producer {
   /** The application's own connections, of which Doorbell knows nothing. */
@@ -104,8 +106,12 @@ function toItem({ tenant, number }: BenchJob): { job: typeof noop; payload: { n:
   return { job: noop, payload: { n: number }, tenant };
 }
 
-async function openConsumer(databaseUrl: string, onStart: (jobNumber: number) => void): Promise<Consumer> {
-  const doorbell = await open(databaseUrl);
+async function openConsumer(
+  databaseUrl: string,
+  onStart: (jobNumber: number) => void,
+  queue?: string,
+): Promise<Consumer> {
+  const doorbell = await open(databaseUrl, queue);
   const worker = doorbell.worker([handle(noop, async (job) => onStart((job.payload as { n: number }).n))], {
     concurrency,
   });
@@ -126,8 +132,8 @@ const base: Omit<Contender, "name" | "install"> = {
   ],
   unsettledSql: "select exists (select from doorbell.jobs)",
   doneSql: "select count(*)::int from doorbell.job_history where state = 'done'",
-  openProducer,
-  openConsumer,
+  openProducer: (databaseUrl) => openProducer(databaseUrl),
+  openConsumer: (databaseUrl, onStart) => openConsumer(databaseUrl, onStart),
   sweep: async (databaseUrl) => {
     const doorbell = await open(databaseUrl);
     const { rung } = await doorbell.sweep();
@@ -137,6 +143,22 @@ const base: Omit<Contender, "name" | "install"> = {
 };
 
 export const doorbell: Contender = { ...base, name: "doorbell", install: (databaseUrl) => install(databaseUrl, {}) };
+
+/** Everything the same, but that doorbells go through a broker. Without a URL it can be installed, and no more. */
+export const doorbellOver = (broker: BrokerName, queueUrl?: string): Contender => {
+  const queue = (): string => {
+    if (queueUrl === undefined) throw new Error(`doorbell-${broker} is measured by the row queues only`);
+    return queueUrl;
+  };
+  return {
+    ...base,
+    name: `doorbell-${broker}`,
+    settings: [{ name: "queue", value: `${broker}, its driver's defaults`, source: `docs/queues/${broker}.md` }],
+    install: (databaseUrl) => install(databaseUrl, {}),
+    openProducer: async (databaseUrl) => openProducer(databaseUrl, queue()),
+    openConsumer: async (databaseUrl, onStart) => openConsumer(databaseUrl, onStart, queue()),
+  };
+};
 
 /** What row-level security costs is seen by switching it off, which is good for nothing else. */
 export const doorbellUnforced: Contender = {

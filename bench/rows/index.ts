@@ -5,7 +5,8 @@ import { bulkRow } from "./bulk.ts";
 import { enqueueRow } from "./enqueue.ts";
 import { latencyRow } from "./latency.ts";
 import { processRow } from "./process.ts";
+import { queuesRow } from "./queues.ts";
 import { sweepRow } from "./sweep.ts";
 import { tenancyRow } from "./tenancy.ts";
 
-export const rows: readonly Row[] = [processRow, latencyRow, enqueueRow, bulkRow, sweepRow, tenancyRow];
+export const rows: readonly Row[] = [processRow, latencyRow, enqueueRow, bulkRow, sweepRow, tenancyRow, queuesRow];

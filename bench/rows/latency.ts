@@ -70,7 +70,12 @@ const receivePart: Part<{ readonly count: number }, readonly number[]> = {
   },
 };
 
-async function measure(stage: Stage, contender: ContenderName, sending: Sending, samples: number): Promise<Figures> {
+export async function measureLatency(
+  stage: Stage,
+  contender: ContenderName,
+  sending: Sending,
+  samples: number,
+): Promise<Figures> {
   const producer = stage.spawn(contender);
   const worker = stage.spawn(contender);
   await stage.freshDatabase(contender);
@@ -81,6 +86,7 @@ async function measure(stage: Stage, contender: ContenderName, sending: Sending,
   await Promise.race([ready.raised, receiving]);
   const sentAt = await producer.run(sendPart, { sending, first: 0, count });
   const startedAt = await receiving;
+  await Promise.all([producer.close(), worker.close()]);
   const latencies = sentAt.map((sent, index) => (startedAt[index] ?? Number.NaN) - sent).slice(warmUp);
   return { p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99) };
 }
@@ -90,7 +96,7 @@ function cases(quick: boolean): readonly Case[] {
   const oneCase = (contender: ContenderName, sending: Sending): Case => ({
     contender,
     variant: sending === "alone" ? "" : sending,
-    measure: (stage) => measure(stage, contender, sending, samples),
+    measure: (stage) => measureLatency(stage, contender, sending, samples),
   });
   return [
     oneCase("doorbell", "alone"),

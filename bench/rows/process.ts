@@ -71,7 +71,7 @@ async function holds(database: pg.Client, sql: string): Promise<boolean> {
   return rows[0]?.[0] === true;
 }
 
-async function measure(stage: Stage, contender: ContenderName, workload: Workload): Promise<Figures> {
+export async function measureProcess(stage: Stage, contender: ContenderName, workload: Workload): Promise<Figures> {
   const producer = stage.spawn(contender);
   const worker = stage.spawn(contender);
   await stage.freshDatabase(contender);
@@ -108,7 +108,7 @@ export function processCase(contender: ContenderName, tenants: number, quick: bo
   return {
     contender,
     variant: variantOf(tenants),
-    measure: (stage) => measure(stage, contender, { jobs, tenants }),
+    measure: (stage) => measureProcess(stage, contender, { jobs, tenants }),
   };
 }
 

@@ -11,13 +11,14 @@ const ownBillIndex = 10;
 
 /** Writes an invoice that nobody has uploaded yet, and says what can be done with it, and with what is there. */
 export async function nextSteps(stand: Stand, { documents }: Outcome): Promise<string> {
-  const { accounts, database, folder, objectsUrl, web, workers } = stand;
+  const { accounts, database, folder, objectsUrl, queue, web, workers } = stand;
   const told = bestTold(documents);
   const account = told?.account ?? accounts[0];
   if (account === undefined) throw new Error("there are no accounts");
   const invoice = join(folder.path, "invoice.pdf");
   await writeFile(invoice, await textPdf(makeBill(account.sampleAccount, ownBillIndex), "beside"));
 
+  const overBroker = queue.isLine ? "" : ` DOORBELL_QUEUE='${queue.url}'`;
   const aboutTheJob =
     told === undefined
       ? []
@@ -36,7 +37,7 @@ ${indented([
 ])}
 
 ${indented([
-  `export DATABASE_URL='${database.appUrl}' DOORBELL_OBJECTS='${objectsUrl}'`,
+  `export DATABASE_URL='${database.appUrl}' DOORBELL_OBJECTS='${objectsUrl}'${overBroker}`,
   `npm run doorbell -- jobs list --tenant ${account.id}`,
   ...aboutTheJob,
   `npm run doorbell -- dead-letters list --tenant ${account.id}`,

@@ -11,6 +11,8 @@ export interface DemoOptions {
   readonly documents: string | null;
   /** Where database, objects and logs are kept between runs. Null: nowhere. */
   readonly keep: string | null;
+  /** The URL of what carries doorbells, as DOORBELL_QUEUE has it. */
+  readonly queue: string;
 }
 
 export const usage = `Usage: npm run demo -- [options]
@@ -20,6 +22,7 @@ Three accounts upload invoices, two workers read them, every doorbell is rung tw
   --once            end when everything is read, and clean up; otherwise it stays up, and says what to try
   --json            print one JSON object as the last line; everything else goes to standard error
   --documents DIR   upload the files of DIR, and score what was read against its manifest.json
+  --queue URL       carry doorbells through redis:, nats:, amqp: or sqs: (docs/queues) instead of postgres:
   --keep DIR        keep database, objects and logs in DIR; a later run goes on with them
   --help            this
 
@@ -37,11 +40,13 @@ export function parseOptions(args: readonly string[]): DemoOptions | null {
         json: { type: "boolean", default: false },
         documents: { type: "string" },
         keep: { type: "string" },
+        queue: { type: "string", default: "postgres:" },
         help: { type: "boolean", default: false },
       },
     });
     if (values.help) return null;
-    return { once: values.once, json: values.json, documents: values.documents ?? null, keep: values.keep ?? null };
+    const { once, json, documents = null, keep = null, queue } = values;
+    return { once, json, documents, keep, queue };
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
   }

@@ -10,12 +10,14 @@ import { type DemoDatabase, openDemoDatabase } from "./database.ts";
 import { type LedgerReader, openLedger } from "./ledger.ts";
 import type { DemoOptions } from "./options.ts";
 import { DemoProcess } from "./process.ts";
+import { type DemoQueue, openDemoQueue } from "./queue.ts";
 import { openRunFolder, type RunFolder } from "./run-folder.ts";
 import type { TakeDown } from "./take-down.ts";
 
 export interface Stand {
   readonly folder: RunFolder;
   readonly database: DemoDatabase;
+  readonly queue: DemoQueue;
   readonly receiver: WebhookReceiver;
   readonly mailCatcher: MailCatcher;
   readonly accounts: readonly DemoAccount[];
@@ -44,6 +46,7 @@ export async function openStand(options: DemoOptions, takeDown: TakeDown): Promi
   const folder = openRunFolder(options.keep);
   await takeDown.push(() => folder.close());
 
+  const queue = await openDemoQueue(options.queue, takeDown);
   const database = await openDemoDatabase(folder, options.keep !== null, takeDown);
   const receiver = await openReceiver(folder, takeDown);
   const mailCatcher = await startMailCatcher();
@@ -59,6 +62,7 @@ export async function openStand(options: DemoOptions, takeDown: TakeDown): Promi
     DOORBELL_ENV: "development",
     DOORBELL_APP: appModule,
     DOORBELL_OBJECTS: objectsUrl,
+    DOORBELL_QUEUE: queue.url,
     // A free one, and the log says which.
     DOORBELL_PORT: "0",
     DOORBELL_CONCURRENCY: concurrency,
@@ -80,7 +84,7 @@ export async function openStand(options: DemoOptions, takeDown: TakeDown): Promi
     worked(start("worker 1", "worker"), takeDown),
     worked(start("worker 2", "worker"), takeDown),
   ]);
-  return { folder, database, receiver, mailCatcher, accounts, ledger, web, workers, objectsUrl };
+  return { folder, database, queue, receiver, mailCatcher, accounts, ledger, web, workers, objectsUrl };
 }
 
 async function openReceiver(folder: RunFolder, takeDown: TakeDown): Promise<WebhookReceiver> {

@@ -27,6 +27,8 @@ export interface AppOptions<Resources> {
   web?(resources: Resources, runtime: Runtime): { fetch(request: Request): Response | Promise<Response> };
   /** Called last, when nothing of the process uses the resources any more. */
   close?(resources: Resources): Promise<void> | void;
+  /** Which version of the application this is, such as that of its package: dead letters tell which one failed them. */
+  readonly version?: string;
   /** The setting that the application's own policies read, such as "app.tenant_id". */
   readonly tenantSetting?: string;
   /** Stands between the queue and everything: for tests and demonstrations. */

@@ -12,11 +12,13 @@ import { version } from "./version.ts";
 import type { Handler } from "./worker/handler.ts";
 import { createWorker, type Service, type Worker, type WorkerOptions } from "./worker/worker.ts";
 
-export interface MaintainedWorkerOptions extends Omit<WorkerOptions, "services" | "byHand" | "onEnd"> {
+export interface MaintainedWorkerOptions extends Omit<WorkerOptions, "services" | "byHand" | "onEnd" | "watch"> {
   /** How the process calls itself in the table of workers. Default "worker". */
   readonly role?: string;
   /** From one sweep to the next. Default 5 s. */
   readonly sweepEvery?: Duration;
+  /** Which version of the application this is: dead letters tell it. */
+  readonly appVersion?: string;
 }
 
 export interface MaintenanceOptions {
@@ -31,7 +33,10 @@ export interface MaintenanceOptions {
 }
 
 export interface Doorbell
-  extends Pick<Client, "enqueue" | "enqueueMany" | "transaction" | "clamp" | "objects" | "log" | "metrics" | "close"> {
+  extends Pick<
+    Client,
+    "enqueue" | "enqueueMany" | "emit" | "transaction" | "clamp" | "objects" | "log" | "metrics" | "close"
+  > {
   /** A worker with its sweeper, retention, ringer and heartbeat. Nothing happens before its `start()`. Throws option_invalid. */
   worker(handlers: readonly Handler[], options?: MaintainedWorkerOptions): Worker;
   /** The same maintenance for a process without a worker. Throws option_invalid. */
@@ -52,18 +57,19 @@ export async function createDoorbell(options: DoorbellOptions): Promise<Doorbell
     metrics: client.metrics,
     enqueue: client.enqueue.bind(client),
     enqueueMany: client.enqueueMany.bind(client),
+    emit: client.emit.bind(client),
     transaction: client.transaction.bind(client),
     clamp: client.clamp.bind(client),
     close: client.close.bind(client),
     sweep: () => sweepOnce(client.database),
     worker: (handlers, workerOptions = {}) => {
-      const { role = "worker", sweepEvery = "5s", ...rest } = workerOptions;
+      const { role = "worker", sweepEvery = "5s", appVersion = null, ...rest } = workerOptions;
       const sweepEveryMs = toMs(sweepEvery, "sweepEvery");
       return createWorker(client, handlers, {
         ...rest,
         services: (worker) =>
           maintenanceServices(client, {
-            state: () => stateOf(worker, role),
+            state: () => stateOf(worker, role, appVersion),
             lanes: worker.lanes,
             sweepEveryMs,
             sweeps: true,
@@ -93,14 +99,14 @@ export async function createDoorbell(options: DoorbellOptions): Promise<Doorbell
 
 const processFacts = { host: hostname(), pid: process.pid, version };
 
-function stateOf(worker: Worker, role: string): ProcessState {
+function stateOf(worker: Worker, role: string, appVersion: string | null): ProcessState {
   const { id, kinds, lanes, concurrency: slots, running, draining, doorbellsDropped } = worker;
-  return { ...processFacts, id, role, kinds, lanes, slots, running, draining, doorbellsDropped };
+  return { ...processFacts, id, role, kinds, lanes, slots, running, draining, doorbellsDropped, appVersion };
 }
 
 function stateWithoutWorker(role: string): ProcessState {
   const id = `${processFacts.host.slice(0, 60)}:${process.pid}:${newId().slice(-8)}`;
-  const idle = { kinds: [], lanes: [], slots: 0, running: 0, draining: false, doorbellsDropped: 0 };
+  const idle = { kinds: [], lanes: [], slots: 0, running: 0, draining: false, doorbellsDropped: 0, appVersion: null };
   return { ...processFacts, ...idle, id, role };
 }
 

@@ -30,10 +30,23 @@ export { createDoorbell, type Doorbell, type MaintainedWorkerOptions } from "./d
 export type { EmailReceipt, EmailRequest } from "./effects/email.ts";
 export { type EffectContext, EffectNotDone, type EffectOptions, type ProbeAnswer } from "./effects/ledger.ts";
 export type { UsageOptions } from "./effects/usage.ts";
-export type { WebhookReceipt, WebhookRequest } from "./effects/webhook.ts";
+export type { WebhookEvent, WebhookReceipt, WebhookRequest } from "./effects/webhook.ts";
+export type { EndpointReceipt } from "./effects/webhooks/fan-out.ts";
 export { type Bucket, contentKey, type StoredObject } from "./objects/bucket.ts";
 export type { Delivery, QueueCapabilities, QueueDriver, ReceiveRequest } from "./queue/driver.ts";
 export { createLog, type Log, type LogLevel } from "./telemetry/log.ts";
 export { createMetrics, type Metrics } from "./telemetry/metrics.ts";
-export { type Handler, type HandlerFn, handle, type Job } from "./worker/handler.ts";
+export { ChildFailed, type ChildOutcome, type FailedChild } from "./worker/child-failed.ts";
+export {
+  type ChildOptions,
+  type Handler,
+  type HandlerFn,
+  handle,
+  type Job,
+  type ReceivedEvent,
+  type SpawnChild,
+  type SpawnOptions,
+  type SpawnPolicy,
+  type WaitOptions,
+} from "./worker/handler.ts";
 export type { Health, Worker } from "./worker/worker.ts";

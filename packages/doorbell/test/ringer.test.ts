@@ -156,7 +156,7 @@ test("a backlog behind busy workers is not rung again, sweep after sweep", async
   await sleep(3_500);
   const ids = broker.sent.map(({ job_id }) => job_id);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(stage.lines.filter((line) => String(line["msg"]).includes("sweeper"))).toEqual([]);
+  expect(stage.lines.filter((line) => String(line["message"]).includes("sweeper"))).toEqual([]);
   release();
   await eventually("all to be done", async () => (await openJobs(stage)) === 0, 20_000);
 });

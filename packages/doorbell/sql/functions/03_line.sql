@@ -88,6 +88,7 @@ language plpgsql set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
+  until      constant timestamptz := clock_timestamp();   -- as a call it could not end the search: every alarm would be walked
   tenants    text[];
   priorities int[];
   ids        uuid[];
@@ -96,7 +97,7 @@ begin
     delete from doorbell.doorbells b
      where b.ctid = any (array(select b.ctid from doorbell.doorbells b
                                 where b.lane = ring_alarms.lane and b.turn is null
-                                  and b.ring_at > since and b.ring_at <= clock_timestamp()
+                                  and b.ring_at > since and b.ring_at <= until
                                 order by b.ring_at limit n for update skip locked))
     returning b.tenant_id, b.priority, b.job_id, b.ring_at)
   select array_agg(d.tenant_id order by d.ring_at), array_agg(d.priority order by d.ring_at),

@@ -85,10 +85,11 @@ begin
              clock_timestamp() from settled)
     insert into doorbell.dead_letters (
       tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
-      object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, error_code, fingerprint, failed_at)
+      object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, error_code, fingerprint, failed_at, app_version)
     select set_config('doorbell.tenant_id', tenant_id, true), id, kind, lane, 'failed', priority, attempts, max_attempts, created_at,
            run_after, claimed_by, claimed_at, payload, object_key, object_sha256, object_size, idempotency_key, limit_key,
-           traceparent, coalesce(error, last_error), code, fingerprint, clock_timestamp()
+           traceparent, coalesce(error, last_error), code, fingerprint, clock_timestamp(),
+           (select w.app_version from doorbell.workers w where w.id = claimed_by)
       from settled
     returning tenant_id, id;
   end if;
@@ -125,5 +126,10 @@ begin
     end if;
   end if;
 
+  -- Nearly always there is nothing to judge: two looks at empty tables (functions/16_poison.sql).
+  perform set_config('doorbell.tenant_id', case when caller <> '' then caller else '*' end, true);
+  if outcomes && array['failed', 'retry'] or exists (select from doorbell.failures) or exists (select from doorbell.breakers) then
+    perform doorbell.judge(worker, tenants, ids, attempts, outcomes, fingerprints);
+  end if;
   perform doorbell.unclamp(caller);
 end $$;

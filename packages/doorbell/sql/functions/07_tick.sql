@@ -21,6 +21,9 @@ declare
   caller  constant text := current_setting('doorbell.tenant_id', true);
   settled record;
   claimed int;
+  held    int := 0;
+  all_tenants text[];   -- of the doorbells, held ones too
+  all_ids     uuid[];
 begin
   if caller <> '' then
     raise exception 'doorbell: a tick serves all tenants, and the transaction is clamped to one' using errcode = '42501';
@@ -41,9 +44,24 @@ begin
     end if;
   end if;
 
+  perform doorbell.open_line(caller);
+  if outcomes && array['failed', 'retry'] then   -- what this batch has opened, for the worker's log
+    return query
+    select 'opened', b.tenant_id, null::uuid, b.kind, b.times, null::int, null::jsonb, b.error, b.fingerprint,
+           (extract(epoch from b.held_until) * 1000)::bigint, null::text
+      from doorbell.breakers b where b.changed_by = tick.worker and b.changed_at = now();
+  end if;
   if lanes is not null and n > 0 then
-    perform doorbell.open_line(caller);
     select p.tenants, p.ids into bell_tenants, bell_ids from doorbell.pop(lanes, tick.kinds, n) p;
+  end if;
+  all_tenants := bell_tenants;
+  all_ids := bell_ids;
+  if cardinality(bell_ids) > 0 and exists (select from doorbell.breakers) then
+    select h.may_tenants, h.may_ids, h.held into bell_tenants, bell_ids, held
+      from doorbell.hold(worker, tick.kinds, bell_tenants, bell_ids) h;
+    if held > 0 then
+      return query select 'held', null::text, null::uuid, null::text, held, null::int, null::jsonb, null::text, null::text, null::bigint, null::text;
+    end if;
   end if;
   if cardinality(bell_ids) > 0 then
     return query
@@ -61,9 +79,9 @@ begin
     if claimed < cardinality(bell_ids) then
       return query select * from doorbell.drop_bells(bell_tenants, bell_ids, tick.kinds, claimed);
     end if;
-    if lanes is null then
-      perform doorbell.forget_rung(bell_tenants, bell_ids, caller);
-    end if;
+  end if;
+  if lanes is null and cardinality(all_ids) > 0 then
+    perform doorbell.forget_rung(all_tenants, all_ids, caller);
   end if;
   perform doorbell.unclamp(caller);
 end $$;

@@ -22,6 +22,13 @@ begin
          object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, coalesce(reason, last_error)
     from gone;
   answer := case when found then 'cancelled' end;
+  if answer is not null then
+    begin
+      perform doorbell.wake_parents(array[tenant], array[cancel.id]);
+    exception when lock_not_available then
+      null;   -- the sweep does it
+    end;
+  end if;
   if answer is null then
     select 'final' into answer from doorbell.all_jobs j where j.tenant_id = tenant and j.id = cancel.id;
   end if;
@@ -31,6 +38,8 @@ end $$;
 
 -- Runs settled jobs again: the same id, the next attempt number, the same ledger. Per id:
 --   replayed    open (it has not settled yet)    not_found (never was, or its time is over, and its ledger gone or going)
+--   key_taken   its idempotency key is another job's: two jobs would do what was to be done once
+-- A key lives as long as its job's row, so nobody can take it; rows that were restored or mended by hand may say otherwise.
 create or replace function doorbell.replay(tenant text, ids uuid[], more_attempts int default 10)
 returns table (id uuid, answer text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -39,10 +48,16 @@ declare
   caller     constant text := current_setting('doorbell.tenant_id', true);
   kept_since constant timestamptz := now() - (doorbell.setting('retention_days'))::int * interval '1 day';
   again      record;
+  taken      uuid[];
 begin
   perform doorbell.clamp(tenant, caller);
+  taken := array(
+    select j.id from doorbell.all_jobs j
+      join doorbell.job_keys k on k.tenant_id = tenant and k.kind = j.kind and k.key_hash = sha256(convert_to(j.idempotency_key, 'UTF8'))
+     where j.tenant_id = tenant and j.id = any (replay.ids) and j.idempotency_key is not null and k.job_id <> j.id
+       and j.state not in ('queued', 'claimed', 'waiting'));
   with chosen as (
-    select distinct unnest(replay.ids) as id),
+    select distinct i as id from unnest(replay.ids) i where i <> all (taken)),
   dead as (
     delete from doorbell.dead_letters d where d.tenant_id = tenant and d.id in (select c.id from chosen c) returning d.*),
   settled as (
@@ -66,10 +81,11 @@ begin
   select array_agg(o.lane order by o.id) as lanes, array_agg(tenant) as tenants,
          array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids into again from open o;
   if again.ids is not null then
+    delete from doorbell.steps s where s.tenant_id = tenant and s.job_id = any (again.ids);   -- a new run computes them anew
     perform doorbell.ring(again.lanes, again.tenants, again.priorities, again.ids);
   end if;
   return query
-  select c.id, case when c.id = any (again.ids) then 'replayed' when j.id is not null then 'open' else 'not_found' end
+  select c.id, case when c.id = any (again.ids) then 'replayed' when c.id = any (taken) then 'key_taken' when j.id is not null then 'open' else 'not_found' end
     from (select distinct unnest(replay.ids) as id) c
     left join doorbell.jobs j on j.tenant_id = tenant and j.id = c.id;
   perform doorbell.unclamp(caller);
@@ -129,7 +145,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       from doorbell.effect_outcomes o join doorbell.effects e using (tenant_id, job_id, key, n)
      where o.tenant_id = tenant and o.job_id = job
      union all
-    select a.ended_at, a.attempt, 3, 0, 'attempt', case a.outcome when 'done' then 'info' when 'snooze' then 'info' else 'warn' end, null,
+    select a.ended_at, a.attempt, 3, 0, 'attempt', case when a.outcome in ('done', 'snooze') or a.outcome = 'wait' and a.error_code = 'step' then 'info' else 'warn' end, null,
            'attempt ' || a.attempt || ' ended: ' || a.outcome, jsonb_strip_nulls(jsonb_build_object('code', a.error_code, 'error', a.error))
       from doorbell.attempts a where a.tenant_id = tenant and a.job_id = job
      union all

@@ -4,7 +4,8 @@
 -- have gone wrong with an open job:
 --   its lease has expired   → queued again (the attempt stays charged), or a dead letter when it was the last;
 --   its doorbell is lost    → rung again;
---   it waits for nothing    → queued: what became of its effect in doubt was told late, by the call itself.
+--   it waits for nothing    → queued: what became of its effect in doubt was told late, by the call itself; its patience
+--                             with an event is over; whoever should have woken it did not.
 -- Lost is looked up, not guessed: the job is due for longer than `grace`, and it has no doorbell in the line, none kept
 -- for a worker that knows its kind, and none on its way through an external queue. That one counts as lost when a worker
 -- of its lane has free slots and finds the queue empty (`idle_lanes`, the sweeping process's own), two seconds after it
@@ -27,7 +28,9 @@ declare
 begin
   expired := 0; dead := 0; rung := 0;
   perform doorbell.open_line(caller);
-  if after = '' then   -- What nobody has come back with for so long: its job is gone, or will be found lost.
+  if after = '' then
+    perform doorbell.forget_failures();
+    -- What nobody has come back with for so long: its job is gone, or will be found lost.
     delete from doorbell.rung r
      where r.ctid = any (array(select r.ctid from doorbell.rung r
                                 where r.lane = any (idle_lanes) and r.rung_at < now() - interval '10 min' for update skip locked));
@@ -49,7 +52,7 @@ begin
   perform doorbell.unclamp(caller);
 end $$;
 
--- Those of these tenants that have an expired lease, or a job that waits for nothing.
+-- Those of these tenants that have an expired lease, or a job that waits for nothing, or whose wait is to be looked at.
 create or replace function doorbell.troubled(tenants text[]) returns text[]
 language plpgsql set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
@@ -63,15 +66,18 @@ begin
         select from doorbell.jobs j
          where j.tenant_id collate "POSIX" = any (array[t.tenant_id]) and j.run_after <= now()
            and case j.state when 'claimed' then j.lease_until < now()
-                            when 'waiting' then not doorbell.in_doubt(t.tenant_id, j.id) end
+                            when 'waiting' then doorbell.is_to_be_looked_at(t.tenant_id, j.id, j.attempts) end
          limit 1) look on true);
 end $$;
 
--- Under the clamp: jobs whose lease has expired are queued again, or are dead letters when that was their last attempt.
+-- Under the clamp: jobs whose lease has expired are queued again, or are dead letters when that was their last attempt, or
+-- when so many attempts in a row have ended like this that the job must be thought to kill its process. It may also have
+-- been beside one that does: so from the second time on they come back at different moments, and not all in one process again.
 create or replace function doorbell.recover_leases(tenant text, out expired int, out dead int)
 language plpgsql as $$
 #variable_conflict use_column
 declare
+  killer constant int := doorbell.setting('process_killer_after');
   again record;
 begin
   with gone as (
@@ -79,36 +85,46 @@ begin
      where j.tenant_id = tenant and j.id in (
        select e.id from doorbell.jobs e
         where e.tenant_id = tenant collate "POSIX" and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
-          and e.attempts >= e.max_attempts order by e.id for update skip locked)
-    returning j.*, format('the lease of attempt %s was lost: worker %s died or stalled, and it was the last attempt', j.attempts, j.claimed_by) as error),
+          and (e.attempts >= e.max_attempts or (killer > 0 and doorbell.losses(tenant, e.id, e.attempts) + 1 >= killer))
+        order by e.id for update skip locked)
+    returning j.*, case when j.attempts >= j.max_attempts then 'lease_lost' else 'process_killer' end as code,
+              case when j.attempts >= j.max_attempts
+                   then format('the lease of attempt %s was lost: worker %s died or stalled, and it was the last attempt', j.attempts, j.claimed_by)
+                   else format('the lease of attempt %s was lost, as those of the %s before it: worker %s died or stalled each time, so the job is not tried again by itself',
+                               j.attempts, killer - 1, j.claimed_by) end as error),
   attempt as (
     insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, error_code, error)
-    select tenant_id, id, attempts, 'lost', claimed_by, claimed_at, 'lease_lost', error from gone)
+    select tenant_id, id, attempts, 'lost', claimed_by, claimed_at, code, error from gone)
   insert into doorbell.dead_letters (
     tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
-    object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, error_code, fingerprint)
+    object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error, error_code, fingerprint,
+    app_version)
   select tenant_id, id, kind, lane, 'failed', priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at, payload,
-         object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, error, 'lease_lost', 'lease_lost'
+         object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, error, code, code,
+         (select w.app_version from doorbell.workers w where w.id = claimed_by)
     from gone;
   get diagnostics dead = row_count;
 
   with lost as (
-    select e.id, e.attempts, e.claimed_by, e.claimed_at from doorbell.jobs e
+    select e.id, e.attempts, e.claimed_by, e.claimed_at, doorbell.losses(tenant, e.id, e.attempts) as losses from doorbell.jobs e
      where e.tenant_id = tenant collate "POSIX" and e.run_after <= now() and e.state = 'claimed' and e.lease_until < now()
-       and e.attempts < e.max_attempts order by e.id for update skip locked),
+       and e.attempts < e.max_attempts and (killer = 0 or doorbell.losses(tenant, e.id, e.attempts) + 1 < killer)
+     order by e.id for update skip locked),
   attempt as (
     insert into doorbell.attempts (tenant_id, job_id, attempt, outcome, worker, started_at, error_code, error)
     select tenant, l.id, l.attempts, 'lost', l.claimed_by, l.claimed_at, 'lease_lost',
            format('the lease of attempt %s was lost: worker %s died or stalled', l.attempts, l.claimed_by) from lost l),
   open as (
-    update doorbell.jobs j set state = 'queued', claimed_by = null, lease_until = null, run_after = now()
+    update doorbell.jobs j set state = 'queued', claimed_by = null, lease_until = null,
+                               run_after = now() + case when l.losses = 0 then 0 else 5 * random() end * interval '1 s'
       from lost l where j.tenant_id = tenant and j.id = l.id
-    returning j.lane, j.priority, j.id)
+    returning j.lane, j.priority, j.id, j.run_after)
   select array_agg(o.lane order by o.id) as lanes, array_agg(tenant) as tenants,
-         array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids into again from open o;
+         array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids,
+         array_agg(o.run_after order by o.id) as ats into again from open o;
   expired := coalesce(cardinality(again.ids), 0);
   if expired > 0 then
-    perform doorbell.ring(again.lanes, again.tenants, again.priorities, again.ids);
+    perform doorbell.ring(again.lanes, again.tenants, again.priorities, again.ids, again.ats);
   end if;
 end $$;
 
@@ -171,22 +187,31 @@ language sql stable set enable_nestloop = off set enable_hashjoin = on set enabl
    where b.lane is null and u.lane is null and r.lane is null
 $$;
 
--- Under the clamp: queues the jobs that wait although no effect of theirs is in doubt any more. How many.
+-- Under the clamp: looks at the jobs that wait, and queues those for which what they wait for has come. How many. One that
+-- waits for a step is looked at again when it has waited half as long again, within bounds: they may be many, and nearly
+-- always somebody has woken them. (run_after says when; of a job that waits for a person it says nothing.)
 create or replace function doorbell.wake_waiting(tenant text) returns int
 language plpgsql as $$
 #variable_conflict use_column
 declare
   again record;
 begin
-  with open as (
-    update doorbell.jobs j set state = 'queued', run_after = now()
-     where j.tenant_id = tenant and j.id in (
-       select w.id from doorbell.jobs w
-        where w.tenant_id = tenant collate "POSIX" and w.run_after <= now() and w.state = 'waiting'
-          and not doorbell.in_doubt(tenant, w.id) order by w.id for update skip locked)
-    returning j.lane, j.priority, j.id)
+  with looked as (
+    select w.id, doorbell.still_waits(tenant, w.id, w.attempts, w.created_at) as waits,
+           least(s.until, now() + least((now() - s.at) / 2, case s.type when 'children' then interval '1 min' else interval '10 min' end)) as next
+      from doorbell.jobs w
+      left join lateral (select s.* from doorbell.steps s
+                          where s.tenant_id = tenant and s.job_id = w.id and s.attempt = w.attempts and not s.done limit 1) s on true
+     where w.tenant_id = tenant collate "POSIX" and w.run_after <= now() and w.state = 'waiting'
+     order by w.id for update of w skip locked),
+  open as (
+    update doorbell.jobs j
+       set state = case when l.waits then 'waiting' else 'queued' end, run_after = case when l.waits then l.next else now() end
+      from looked l where j.tenant_id = tenant and j.id = l.id and (l.next is not null or not l.waits)
+    returning j.lane, j.priority, j.id, j.state)
   select array_agg(o.lane order by o.id) as lanes, array_agg(tenant) as tenants,
-         array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids into again from open o;
+         array_agg(o.priority order by o.id) as priorities, array_agg(o.id order by o.id) as ids into again
+    from open o where o.state = 'queued';
   if again.ids is not null then
     perform doorbell.ring(again.lanes, again.tenants, again.priorities, again.ids);
   end if;

@@ -49,6 +49,11 @@ begin
 
   foreach tenant in array coalesce(tenants, '{}') loop
     perform set_config('doorbell.tenant_id', tenant, true);
+    if exists (select from doorbell.events e where e.tenant_id = tenant and e.at < before) then
+      delete from doorbell.events e      -- an open job may yet wait for what came since it was created
+       where e.tenant_id = tenant and e.at < before
+         and e.at < coalesce((select min(j.created_at) from doorbell.jobs j where j.tenant_id = tenant), 'infinity');
+    end if;
     gone := array(select h.id from doorbell.job_history h where h.tenant_id = tenant and h.finished_at < before);
     continue when cardinality(gone) = 0;
     jobs := jobs + cardinality(gone);
@@ -57,6 +62,9 @@ begin
     delete from doorbell.job_logs        d where d.tenant_id = tenant and d.job_id = any (gone);
     delete from doorbell.effect_outcomes d where d.tenant_id = tenant and d.job_id = any (gone);
     delete from doorbell.effects         d where d.tenant_id = tenant and d.job_id = any (gone);
+    delete from doorbell.steps           d where d.tenant_id = tenant and d.job_id = any (gone);
+    delete from doorbell.children        d where d.tenant_id = tenant and d.parent_id = any (gone);
+    delete from doorbell.webhook_deliveries d where d.tenant_id = tenant and d.job_id = any (gone);
     delete from doorbell.job_history_rest h where h.tenant_id = tenant and h.finished_at < before;
   end loop;
 

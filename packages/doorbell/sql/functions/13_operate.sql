@@ -3,11 +3,11 @@
 -- A process says that it lives. For doorbell_worker and doorbell_web.
 create or replace function doorbell.beat(
   id text, role text, host text, pid int, version text, kinds text[], lanes text[], slots int, running int,
-  draining boolean, doorbells_dropped bigint)
+  draining boolean, doorbells_dropped bigint, app_version text default null)
 returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-  insert into doorbell.workers as w (id, role, host, pid, version, kinds, lanes, slots, running, draining, doorbells_dropped)
-  values (beat.id, beat.role, beat.host, beat.pid, beat.version, beat.kinds, beat.lanes, beat.slots, beat.running, beat.draining, beat.doorbells_dropped)
+  insert into doorbell.workers as w (id, role, host, pid, version, kinds, lanes, slots, running, draining, doorbells_dropped, app_version)
+  values (beat.id, beat.role, beat.host, beat.pid, beat.version, beat.kinds, beat.lanes, beat.slots, beat.running, beat.draining, beat.doorbells_dropped, beat.app_version)
   on conflict (id) do update
      set running = excluded.running, draining = excluded.draining, doorbells_dropped = excluded.doorbells_dropped,
          seen_at = clock_timestamp()

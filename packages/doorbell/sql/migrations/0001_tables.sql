@@ -122,6 +122,7 @@ create table doorbell.dead_letters (
   error_code  text collate "C",
   fingerprint text collate "C",
   failed_at   timestamptz not null default now(),
+  app_version text,                               -- of the application whose worker had it last; null: it told none
   primary key (tenant_id, id)
 );
 alter table doorbell.dead_letters drop constraint jobs_state_check, add check (state = 'failed');
@@ -151,17 +152,17 @@ create view doorbell.all_jobs with (security_invoker) as
   select tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at,
          lease_until, payload, object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error,
          null::text collate "C" as error_code, null::text collate "C" as fingerprint,
-         null::jsonb as result, null::timestamptz as finished_at
+         null::jsonb as result, null::timestamptz as finished_at, null::text as app_version
     from doorbell.jobs
   union all
   select tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at,
          lease_until, payload, object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error,
-         error_code, fingerprint, null, failed_at
+         error_code, fingerprint, null, failed_at, app_version
     from doorbell.dead_letters
   union all
   select tenant_id, id, kind, lane, state, priority, attempts, max_attempts, created_at, run_after, claimed_by, claimed_at,
          lease_until, payload, object_key, object_sha256, object_size, idempotency_key, limit_key, traceparent, last_error,
-         null, null, result, finished_at
+         null, null, result, finished_at, null
     from doorbell.job_history;
 
 -- Dedup: the unique index decides. Holds idempotency keys, hashed so that they may be of any length, and the ids that
@@ -252,6 +253,70 @@ create table doorbell.usage_counters (
 );
 select doorbell.force_tenancy('usage_counters');
 
+-- Each attempt at an endpoint of a webhook, for whoever asks why something did not arrive. The ledger decides; this tells.
+create table doorbell.webhook_deliveries (
+  tenant_id   text collate "C" not null check (tenant_id <> ''),
+  job_id      uuid not null,
+  id          uuid not null,
+  endpoint_id uuid not null,                      -- it may have been removed since
+  key         text collate "C" not null,          -- of the effect
+  attempt     int not null,
+  outcome     text collate "C" not null check (outcome in ('completed', 'not_done', 'unknown')),
+  status      int,                                -- null: no answer
+  took_ms     int not null,
+  reason      text check (octet_length(reason) <= 1000),
+  at          timestamptz not null default now(),
+  primary key (tenant_id, job_id, id)
+);
+create index webhook_deliveries_endpoint on doorbell.webhook_deliveries (tenant_id, endpoint_id, id);
+select doorbell.force_tenancy('webhook_deliveries');
+
+-- What a run of a job has computed, and what it waits for: memoised values, sleeps, events, children. A replay begins a new
+-- run, and takes them away; it can, because whatever writes one holds the lease.
+create table doorbell.steps (
+  tenant_id text collate "C" not null check (tenant_id <> ''),
+  job_id    uuid not null,
+  key       text collate "C" not null,
+  type      text collate "C" not null check (type in ('step', 'sleep', 'event', 'children')),
+  done      boolean not null,                     -- false: it is waited for
+  attempt   int not null,                         -- that computed it, or that last ended waiting for it
+  value     jsonb,
+  event     text collate "C",                     -- the name of the event that is waited for …
+  event_id  uuid,                                 -- … and which one came; null when done: none came in time
+  until     timestamptz,                          -- when the sleep, or the patience, is over
+  children  int,                                  -- how many
+  at        timestamptz not null default clock_timestamp(),
+  primary key (tenant_id, job_id, key)
+);
+create index steps_event on doorbell.steps (tenant_id, event) where event is not null and not done;
+select doorbell.force_tenancy('steps');
+
+-- Whose children a job spawned. They stay over a replay of the parent: the same child is the same job. n is its place among
+-- those of this run; null: it belongs to an earlier one.
+create table doorbell.children (
+  tenant_id text collate "C" not null check (tenant_id <> ''),
+  parent_id uuid not null,
+  key       text collate "C" not null,
+  name      text collate "C" not null,
+  n         int,
+  child_id  uuid not null,
+  primary key (tenant_id, parent_id, key, name)
+);
+create index children_child on doorbell.children (tenant_id, child_id);
+select doorbell.force_tenancy('children');
+
+-- What has happened, for jobs that wait for it. Belongs to a tenant, not to a job.
+create table doorbell.events (
+  tenant_id text collate "C" not null check (tenant_id <> ''),
+  event     text collate "C" not null,
+  at        timestamptz not null default clock_timestamp(),
+  id        uuid not null,
+  payload   jsonb,
+  primary key (tenant_id, event, at, id)
+);
+create index events_at on doorbell.events (tenant_id, at);   -- for retention
+select doorbell.force_tenancy('events');
+
 
 -- ── the line ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -332,7 +397,8 @@ create table doorbell.workers (
   role              text collate "C" not null,
   host              text not null,
   pid               int not null,
-  version           text not null,
+  version           text not null,                  -- Doorbell's
+  app_version       text,                           -- the application's, if it tells one
   kinds             text[] not null,
   lanes             text[] not null,
   slots             int not null,
@@ -343,6 +409,65 @@ create table doorbell.workers (
   seen_at           timestamptz not null default now()
 ) with (fillfactor = 50);
 
+-- Where a tenant's events are sent. A table of the line, so that one question can be asked of all tenants at once: whether
+-- there are any (functions/14_webhooks.sql). Everything else asks for one tenant.
+create table doorbell.webhook_endpoints (
+  tenant_id       text collate "C" not null check (tenant_id <> ''),
+  id              uuid not null,
+  url             text not null check (octet_length(url) between 1 and 2000),
+  events          text[] not null check (cardinality(events) between 1 and 100 and array_position(events, null) is null
+                                         and octet_length(array_to_string(events, '')) <= 20000),   -- '*': all
+  state           text collate "C" not null default 'active' check (state in ('active', 'disabled')),
+  disabled_reason text check (octet_length(disabled_reason) <= 1000),
+  disabled_at     timestamptz,
+  created_at      timestamptz not null default now(),
+  updated_at      timestamptz not null default now(),
+  primary key (tenant_id, id)
+);
+select doorbell.force_line('webhook_endpoints');
+
+-- What deliveries to an endpoint are signed with, sealed: only a process that has the keys can open them, and only for this
+-- tenant and endpoint. Two are valid while one is being replaced.
+create table doorbell.webhook_secrets (
+  tenant_id   text collate "C" not null check (tenant_id <> ''),
+  endpoint_id uuid not null,
+  n           int not null,                       -- the highest is the newest
+  sealed      bytea not null check (octet_length(sealed) <= 500),
+  created_at  timestamptz not null default now(),
+  expires_at  timestamptz,                        -- null: until it is replaced
+  primary key (tenant_id, endpoint_id, n)
+);
+select doorbell.force_tenancy('webhook_secrets');
+
+-- What has failed of late, for breakers: a row a failed attempt. functions/16_poison.sql tells how they are judged. These two
+-- are tables of the line, so that one look says whether there are any: nearly always there are none.
+create unlogged table doorbell.failures (
+  tenant_id   text collate "C" not null check (tenant_id <> ''),
+  kind        text collate "C" not null,
+  fingerprint text collate "C" not null,
+  job_id      uuid not null,
+  error       text,
+  at          timestamptz not null default clock_timestamp()
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+create index failures_kind on doorbell.failures (tenant_id, kind, fingerprint);
+select doorbell.force_line('failures');
+
+-- Kinds that are paused for a tenant.
+create table doorbell.breakers (
+  tenant_id   text collate "C" not null check (tenant_id <> ''),
+  kind        text collate "C" not null,
+  fingerprint text collate "C" not null,          -- of what opened it, or kept it open
+  error       text,
+  opened_at   timestamptz not null default clock_timestamp(),
+  held_until  timestamptz not null,               -- then one job is let through
+  times       int not null default 1,             -- the how-manieth pause it is
+  probe       uuid,                               -- the job that was let through last
+  changed_at  timestamptz not null default now(), -- in which transaction it was opened, or kept open
+  changed_by  text collate "C",
+  primary key (tenant_id, kind)
+);
+select doorbell.force_line('breakers');
+
 create table doorbell.settings (
   name       text collate "C" primary key,
   value      jsonb not null,
@@ -350,7 +475,11 @@ create table doorbell.settings (
 );
 insert into doorbell.settings (name, value) values
   ('max_value_bytes', '65536'),   -- payload, result and effect value, each; as compact JSON
-  ('retention_days',  '30');      -- how long a settled job and all that belongs to it stay
+  ('retention_days',  '30'),      -- how long a settled job and all that belongs to it stay
+  ('process_killer_after', '3'),  -- lost leases in a row that make a job a dead letter; 0: only its last attempt does
+  ('breaker_failures', '10'),     -- jobs of a kind and tenant that fail alike and pause it; 0: never
+  ('breaker_window_ms', '60000'), -- within so long, and without a success
+  ('breaker_pause_ms', '60000');  -- the first pause; each next one is twice as long, up to 15 minutes
 
 
 -- ── shapes that functions speak in ────────────────────────────────────────────────────────────────────────────────

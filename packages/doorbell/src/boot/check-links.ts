@@ -33,6 +33,7 @@ export async function checkOurLinks(tx: Tx, tables: readonly number[]): Promise<
 /** UNLOGGED on purpose: after a crash the sweep rings for every job that is due. */
 const disposable: ReadonlySet<string> = new Set([
   "doorbell.doorbells",
+  "doorbell.failures",
   "doorbell.milestones",
   "doorbell.rung",
   "doorbell.unhandled",

@@ -70,7 +70,14 @@ const soundPolicies: ReadonlySet<string> = new Set(
 );
 
 /** Their rows are read under a policy of their own: force_line makes it. */
-const lineTables: ReadonlySet<string> = new Set(["doorbells", "newcomers", "rung", "tenants", "unhandled"]);
+const lineTables: ReadonlySet<string> = new Set([
+  "doorbells",
+  "newcomers",
+  "rung",
+  "tenants",
+  "unhandled",
+  "webhook_endpoints",
+]);
 
 /** What is in them is no tenant's, so others than functions may read it. */
 const sharedTables: ReadonlySet<string> = new Set(["lanes", "migrations", "settings", "workers"]);

@@ -218,6 +218,17 @@ test("nobody who sweeps is found by a login that may not, where there was somebo
   expect(await codes("web", "web")).toEqual([]);
 });
 
+test("endpoints of webhooks whose secrets this process has no key to open are found, by those that send", async () => {
+  const { database, sql, findings, codes } = await openWard();
+  await sql("select doorbell.add_webhook('acme', gen_random_uuid(), 'https://h.example/', '{*}', '\\x00')");
+  expect(await findings()).toMatchObject([
+    { code: "secret_keys_missing", severity: "refuse", subject: "DOORBELL_SECRET_KEYS" },
+  ]);
+  expect(await codes("web", "web")).toEqual([]);
+  const settings = resolveSettings({ ...production, DOORBELL_SECRET_KEYS: "k".repeat(32) });
+  expect(await examine({ settings, databaseUrl: database.appUrl, variables: {} })).toEqual([]);
+});
+
 test("a clock that is far from the server's is found", async () => {
   const { findings } = await openWard();
   onTestFinished(() => {

@@ -18,6 +18,7 @@ import { checkSettings } from "./check-settings.ts";
 import { checkObjects, checkQueue } from "./check-stores.ts";
 import { checkTenancy } from "./check-tenancy.ts";
 import { checkUserTable, type UserTables } from "./check-user-tables.ts";
+import { checkSecretKeys } from "./check-webhooks.ts";
 import type { Finding, FindingCode } from "./finding.ts";
 
 export interface Patient {
@@ -108,12 +109,13 @@ async function examineAll(
   const ifOurs = async (check: string, run: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> =>
     version.length > 0 ? [] : await attempt(check, run);
   const bound = !login.some(({ code }) => unbinding.has(code));
-  const [rights, grants, tenancy, canary, sweepers, rows] = await Promise.all([
+  const [rights, grants, tenancy, canary, sweepers, secretKeys, rows] = await Promise.all([
     ifOurs("rights", () => checkRights(database, settings.role)),
     ifOurs("grants", () => checkGrants(database)),
     ifOurs("tenancy", () => checkTenancy(database, settings)),
     ifOurs("canary", () => checkCanary(database)),
     ifOurs("sweepers", async () => checkSweepers(await inspectSweepers(database))),
+    ifOurs("secret keys", () => checkSecretKeys(database, settings)),
     bound ? ifOurs("rows", () => checkOurRows(database, tables)) : [],
   ]);
   return [
@@ -130,6 +132,7 @@ async function examineAll(
     ...checkout,
     ...canary,
     ...sweepers,
+    ...secretKeys,
     ...rows,
     ...(await examineUserTables(database, userTables, bound)),
   ];

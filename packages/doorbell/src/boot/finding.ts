@@ -44,6 +44,7 @@ export type FindingCode =
   | "schema_behind"
   | "schema_missing"
   | "search_path_open"
+  | "secret_keys_missing"
   | "sequence_grants"
   | "server_too_old"
   | "server_unpatched"

@@ -119,7 +119,9 @@ function handle(doorbell: Doorbell, app: App, settings: Settings, resources: unk
     grace: settings.graceMs,
     poll: settings.pollMs,
     sweepEvery: settings.sweepEveryMs,
+    ...appVersionOf(app, settings),
     allowPrivateWebhooks: settings.webhookAllowPrivate,
+    secretKeys: settings.secretKeys ?? [],
     ...(settings.lanes !== null && { lanes: settings.lanes }),
     ...(settings.directDatabaseUrl !== null && { directDatabaseUrl: settings.directDatabaseUrl }),
     ...(settings.smtpUrl !== null && { smtpUrl: settings.smtpUrl }),
@@ -130,6 +132,12 @@ function handle(doorbell: Doorbell, app: App, settings: Settings, resources: unk
     health: () => worker.health(),
     push: (doorbells) => worker.push(doorbells),
   };
+}
+
+/** The variable wins: whoever deploys knows better than what was built. */
+function appVersionOf({ version }: App, { appVersion }: Settings): { readonly appVersion?: string } {
+  const told = appVersion ?? version;
+  return told === undefined ? {} : { appVersion: told };
 }
 
 async function maintain(doorbell: Doorbell, app: App, settings: Settings): Promise<Work> {

@@ -44,6 +44,10 @@ export function sinceOption(meaning: string): Option {
   return new Option("--since <time>", `${meaning}: "2h" ago, "2026-01-31", or "2026-01-31T12:00:00Z"`).argParser(since);
 }
 
+export function untilOption(meaning: string): Option {
+  return new Option("--until <time>", `${meaning}; as --since`).argParser(since);
+}
+
 /** A reason is for whoever reads the record later: an empty one is none. */
 export function reasonOption(meaning: string): Option {
   return new Option("--reason <text>", meaning).argParser(someText);
@@ -65,6 +69,15 @@ export function jobsArgument(meaning: string): Argument {
     ...(before ?? []),
     jobId(text),
   ]);
+}
+
+/** An endpoint of webhooks. */
+export function endpointArgument(): Argument {
+  return new Argument("<endpoint>", "its id").argParser(jobId);
+}
+
+export function endpointOption(meaning: string): Option {
+  return new Option("--endpoint <endpoint>", meaning).argParser(jobId);
 }
 
 export const jobId: (text: string) => string = parser((text) => {
@@ -105,6 +118,12 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     return value;
   });
 }
+
+/** As it is written, with its unit. */
+export const duration: (text: string) => string = parser((text) => {
+  toMs(text, "it");
+  return text;
+});
 
 /** JSON text, as it is. */
 export const jsonValue: (text: string) => unknown = parser((text) => {

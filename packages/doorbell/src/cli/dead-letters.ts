@@ -26,6 +26,7 @@ const columns: readonly Column<Omit<JobRow, "payload">>[] = [
   { title: "attempts", value: (job) => job.attempts },
   { title: "failed", value: (job) => instant(job.finished_at) },
   { title: "code", value: (job) => job.error_code },
+  { title: "version", value: (job) => job.app_version },
   { title: "object", value: (job) => job.object_key },
   { title: "error", value: (job) => firstLine(job.last_error) },
 ];

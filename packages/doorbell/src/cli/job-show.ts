@@ -1,8 +1,10 @@
 // `doorbell jobs show`: all that is known of one job: its row, its attempts, its effects, and what becomes of it next.
 import { Command } from "commander";
 import { type AttemptRow, listAttempts } from "../store/attempts.ts";
+import { listBreakers } from "../store/breakers.ts";
 import { type EffectState, listEffects } from "../store/ledger.ts";
 import { listWorkers } from "../store/maintenance.ts";
+import { waitOf } from "../store/steps.ts";
 import { jobArgument, jsonOption, tenantOption } from "./arguments.ts";
 import { asTenant } from "./client.ts";
 import { type EffectKnowledge, knowledgeOf, noteConflicts, shownKnowledge, whatFollows } from "./effect-state.ts";
@@ -71,8 +73,13 @@ function look(tenant: string, id: string, withPayload: boolean): Promise<Shown> 
     const row = await requireJob(tx, tenant, id);
     const job = shownJob(row, await listWorkers(tx));
     const effects = await listEffects(tx, tenant, id, false);
+    const breaker = (await listBreakers(tx)).find(({ kind }) => kind === job.kind) ?? null;
     return {
-      job: { ...job, next: nextStep(job), ...(withPayload && { payload: row.payload }) },
+      job: {
+        ...job,
+        next: nextStep(job, await waitOf(tx, tenant, id), breaker),
+        ...(withPayload && { payload: row.payload }),
+      },
       attempts: await listAttempts(tx, tenant, id),
       effects: effects.map((effect): ShownEffect => {
         const state = knowledgeOf(effect, job);
@@ -127,6 +134,7 @@ function fieldsOf(job: Shown["job"]): readonly (readonly [string, string])[] {
     ["sha256", job.object_sha256],
     ["size", job.object_size === null ? null : `${job.object_size} bytes`],
     ["error code", job.error_code],
+    ["app version", job.app_version],
     ["error", job.last_error === null ? null : firstLine(job.last_error)],
     ["result", job.result === null ? null : JSON.stringify(job.result)],
     ["payload", job.payload === undefined ? null : JSON.stringify(job.payload)],

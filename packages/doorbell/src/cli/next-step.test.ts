@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Wait } from "../store/steps.ts";
 import { nextStep } from "./next-step.ts";
 import { type ShownJob, shownState } from "./shown-job.ts";
 
@@ -27,10 +28,31 @@ const job = (fields: Partial<ShownJob>): ShownJob => ({
   last_error: null,
   error_code: null,
   fingerprint: null,
+  app_version: null,
   result: null,
   finished_at: null,
   workers: 1,
   ...fields,
+});
+
+const wait = (fields: Partial<Wait>): Wait => ({
+  type: "event",
+  key: "k",
+  event: null,
+  until: null,
+  children: null,
+  open_children: null,
+  ...fields,
+});
+
+test.each<[Partial<ShownJob>, Partial<Wait>, RegExp]>([
+  [{ run_after: soon }, { type: "sleep", until: soon }, /^attempt 2, when its sleep "k" is over, at \d{4}-/],
+  [{ state: "waiting" }, { event: "paid" }, /^attempt 2, when event "paid" has come$/],
+  [{ state: "waiting" }, { event: "paid", until: soon }, /event "paid" has come, at the latest at \d{4}-/],
+  [{ state: "waiting" }, { type: "children", children: 3, open_children: 2 }, /of "k" have settled: 2 of 3 have not$/],
+  [{ run_after: past }, { event: "paid" }, /^attempt 2, now$/],
+])("a job with %o that waits with %o says for what", (fields, waits, next) => {
+  expect(nextStep(job({ attempts: 1, ...fields }), wait(waits))).toMatch(next);
 });
 
 test.each<[Partial<ShownJob>, string, RegExp | null]>([
@@ -49,4 +71,20 @@ test.each<[Partial<ShownJob>, string, RegExp | null]>([
   expect(shownState(job(fields))).toBe(state);
   if (next === null) expect(nextStep(job(fields))).toBeNull();
   else expect(nextStep(job(fields))).toMatch(next);
+});
+
+test("a job whose kind is paused for its tenant says until when, why, and how to end that", () => {
+  const breaker = {
+    tenant_id: "acme",
+    kind: "greet",
+    fingerprint: "f",
+    error: "the bank is away\n at pay",
+    opened_at: past,
+    held_until: soon,
+    times: 1,
+    probe: null,
+  };
+  expect(nextStep(job({}), null, breaker)).toMatch(
+    /^attempt 1, when the pause of its kind is over, \d{4}-.*Z or later \(the bank is away\): doorbell breakers close greet$/,
+  );
 });

@@ -10,13 +10,17 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./doctor.ts")).doctorCommand(),
   sweep: async () => (await import("./sweep.ts")).sweepCommand(),
   stats: async () => (await import("./stats.ts")).statsCommand(),
+  check: async () => (await import("./check.ts")).checkCommand(),
   enqueue: async () => (await import("./enqueue.ts")).enqueueCommand(),
   jobs: async () => (await import("./jobs.ts")).jobsCommand(),
   logs: async () => (await import("./logs.ts")).logsCommand(),
   replay: async () => (await import("./replay.ts")).replayCommand(),
   "dead-letters": async () => (await import("./dead-letters.ts")).deadLettersCommand(),
+  events: async () => (await import("./events.ts")).eventsCommand(),
+  breakers: async () => (await import("./breakers.ts")).breakersCommand(),
   effects: async () => (await import("./effects.ts")).effectsCommand(),
   objects: async () => (await import("./objects.ts")).objectsCommand(),
+  webhooks: async () => (await import("./webhooks.ts")).webhooksCommand(),
 };
 
 /** The program with the command that the arguments begin with; with all of them where that is none: for help and hints. */

@@ -12,6 +12,7 @@ export interface Selection {
   readonly state?: JobState;
   readonly fingerprint?: string;
   readonly since?: Date;
+  readonly until?: Date;
 }
 
 const pageSize = 200;
@@ -20,7 +21,7 @@ const matchesMax = 10_000;
 
 /** In a transaction that is clamped to the tenant. Throws job_not_found, option_invalid. */
 export async function selectJobs(tx: Tx, tenant: string, selection: Selection): Promise<readonly JobRow[]> {
-  const { ids, objectKey, kind, state = "failed", fingerprint, since } = selection;
+  const { ids, objectKey, kind, state = "failed", fingerprint, since, until } = selection;
   if (ids.length > 0) return await Promise.all([...new Set(ids)].map((id) => requireJob(tx, tenant, id)));
   if (objectKey !== undefined) {
     const jobs = await newestByObject(tx, tenant, objectKey, kind ?? null);
@@ -32,6 +33,7 @@ export async function selectJobs(tx: Tx, tenant: string, selection: Selection): 
     ...(kind !== undefined && { kind }),
     ...(fingerprint !== undefined && { fingerprint }),
     ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
   });
 }
 

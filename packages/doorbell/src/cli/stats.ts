@@ -3,9 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
 import type { Client } from "../client/client.ts";
 import { requireTenant } from "../core/tenant.ts";
+import { type Breaker, listBreakers } from "../store/breakers.ts";
 import { type KindStats, kindStats, listWorkers, type WorkerRow } from "../store/maintenance.ts";
 import { forEveryTenant } from "../store/tenancy.ts";
 import { jsonOption, parser } from "./arguments.ts";
+import { breakerColumns } from "./breakers.ts";
 import { withClient } from "./client.ts";
 import { instant, note, print, printJson, printTable } from "./output.ts";
 import type { Column } from "./table.ts";
@@ -45,6 +47,8 @@ const workerColumns: readonly Column<WorkerRow>[] = [
 interface Stats {
   readonly kinds: readonly KindStats[];
   readonly workers: readonly WorkerRow[];
+  /** Kinds that are paused for a tenant, for their jobs fail alike. */
+  readonly breakers: readonly Breaker[];
   /** Kinds with queued jobs that no live worker knows. */
   readonly kinds_without_worker: readonly string[];
   /** By the live processes, since each began. */
@@ -82,21 +86,29 @@ async function look(client: Client, tenant: string | undefined): Promise<Stats> 
   const kinds = await (tenant === undefined
     ? forEveryTenant(client.database, client.tenancy, kindStats)
     : client.transaction(tenant, kindStats));
+  const breakers = await (tenant === undefined
+    ? forEveryTenant(client.database, client.tenancy, listBreakers)
+    : client.transaction(tenant, listBreakers));
   const workers = await listWorkers(client.database);
   return {
     kinds,
     workers,
+    breakers,
     kinds_without_worker: kinds.filter((one) => one.workers === 0 && queued(one) > 0).map((one) => one.kind),
     doorbells_dropped: workers.reduce((sum, worker) => sum + worker.doorbells_dropped, 0),
   };
 }
 
-function printStats({ kinds, workers, kinds_without_worker, doorbells_dropped }: Stats): void {
+function printStats({ kinds, workers, breakers, kinds_without_worker, doorbells_dropped }: Stats): void {
   if (kinds.length === 0) print("no jobs are open or dead");
   else printTable(kinds, kindColumns);
   print("");
   if (workers.length === 0) print("no process runs");
   else printTable(workers, workerColumns);
+  if (breakers.length > 0) {
+    print("\npaused:");
+    printTable(breakers, breakerColumns);
+  }
   print(`\ndoorbells dropped by these processes: ${doorbells_dropped}`);
   for (const stats of kinds) {
     if (!kinds_without_worker.includes(stats.kind)) continue;

@@ -2,6 +2,8 @@
 // the commit. It owns its connections and nothing else; workers and services are built on it, not in it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AnyJobDefinition, JobDefinition } from "../core/definition.ts";
+import { DoorbellError } from "../core/errors.ts";
+import { assertStorableText, toStorableJson } from "../core/json.ts";
 import { requireTenant } from "../core/tenant.ts";
 import { Bucket } from "../objects/bucket.ts";
 import type { BucketDriver } from "../objects/driver.ts";
@@ -10,6 +12,7 @@ import type { QueueDriver } from "../queue/driver.ts";
 import { openQueueDriver } from "../queue/open.ts";
 import { Queue } from "../queue/queue.ts";
 import { Database, isDatabaseTrouble, type Tx } from "../store/database.ts";
+import { emit } from "../store/events.ts";
 import * as jobs from "../store/jobs.ts";
 import { addLanes } from "../store/maintenance.ts";
 import { clamp, type Tenancy, type TenancyOptions, tenancyOf } from "../store/tenancy.ts";
@@ -56,6 +59,7 @@ export interface EnqueueManyItem extends EnqueueOptions {
 
 const besideCallerMs = 1_000;
 const defaultValueMaxBytes = 65_536;
+const eventMaxBytes = 500;
 
 /** Opens the client. It connects at the first use. Throws option_invalid, objects_unavailable, peer_missing. */
 export async function openClient(options: DoorbellOptions): Promise<Client> {
@@ -143,6 +147,24 @@ export class Client {
   }
 
   /**
+   * Tells that something has happened, in `tx` if one is given: to every job of the tenant that waits for an event of this
+   * name, and to those that exist by now and will (`job.waitFor`). Payload: JSON, at most 64 KB. How many were waiting.
+   *
+   * Throws tenant_invalid, option_invalid and value_not_storable before any SQL, and tenant_mismatch as enqueue does. When it
+   * ends in database_unavailable outside a transaction, the event may or may not be there: emitted again, it is another one.
+   */
+  async emit(tenant: string, event: string, payload?: unknown, options: { readonly tx?: Tx } = {}): Promise<number> {
+    requireTenant(tenant);
+    assertStorableText(event, { name: "event", maxBytes: eventMaxBytes, code: "option_invalid" });
+    if (event === "") throw new DoorbellError("option_invalid", "an event has a name");
+    const text =
+      payload === undefined ? null : toStorableJson(payload, { path: "payload", maxBytes: this.valueMaxBytes }).text;
+    const { woken, lanes, xid } = await emit(options.tx ?? this.database, tenant, event, text, this.tenancy);
+    for (const lane of lanes) this.#wakeAfterCommit(lane, xid, options.tx);
+    return woken;
+  }
+
+  /**
    * Runs fn in a transaction of ours, clamped to the tenant, and rings after its commit. See Database.transaction for what
    * it throws at the end.
    */
@@ -194,14 +216,9 @@ export class Client {
     enqueued: readonly jobs.Enqueued[],
     tx: Tx | undefined,
   ): readonly Receipt[] {
-    const ours = tx === undefined ? undefined : this.#ours.get(tx);
     return enqueued.map(({ id, created, xid }, index) => {
       const { lane, runAfter } = rows[index] as jobs.EnqueueRow;
-      if (created && runAfter === null) {
-        if (tx === undefined) this.waker.wake(lane);
-        else if (ours !== undefined) ours.add(lane);
-        else this.#lookout.watch(xid, lane);
-      }
+      if (created && runAfter === null) this.#wakeAfterCommit(lane, xid, tx);
       return {
         id,
         created,
@@ -211,5 +228,13 @@ export class Client {
         },
       };
     });
+  }
+
+  /** Something is in the line of this lane once this transaction has committed; without tx, it has. */
+  #wakeAfterCommit(lane: string, xid: string, tx: Tx | undefined): void {
+    const ours = tx === undefined ? undefined : this.#ours.get(tx);
+    if (tx === undefined) this.waker.wake(lane);
+    else if (ours !== undefined) ours.add(lane);
+    else this.#lookout.watch(xid, lane);
   }
 }

@@ -13,13 +13,17 @@ with \`DOORBELL_\` and is not in this table is told by \`doorbell doctor\`. Dura
 
 const tail = `## In the database
 
-Two limits hold for all processes at once, so they are rows of \`doorbell.settings\`. Whoever migrates
+These hold for all processes at once, so they are rows of \`doorbell.settings\`. Whoever migrates
 changes them: \`set role doorbell_owner; update doorbell.settings set value = '60' where name = 'retention_days'\`.
 
 | name | default | meaning, and why this default |
 |---|---|---|
 | \`max_value_bytes\` | \`65536\` | The most that a payload, a result or the value of an effect may have, as compact JSON. A process reads it when it starts. Rows stay small, and what is large goes into the object store, where a replay finds it unchanged. |
 | \`retention_days\` | \`30\` | How long a settled job stays, with its attempts, logs, effects and keys. A month's invoice run can still be explained when the next one is made. Unfinished jobs and dead letters never go by themselves. |
+| \`process_killer_after\` | \`3\` | After so many lost leases in a row a job is a dead letter, with attempts left or not; \`0\`: never. One death is an accident, and two may be. |
+| \`breaker_failures\` | \`10\` | So many jobs of a kind and tenant that fail alike, without a success in between, pause that kind for that tenant; \`0\`: never. |
+| \`breaker_window_ms\` | \`60000\` | Within so long. Slower failures are kept apart by the backoff of retries. |
+| \`breaker_pause_ms\` | \`60000\` | The first pause. Each next one is twice as long, up to 15 minutes. |
 `;
 
 function shownDefault(setting: Setting<unknown>): string {

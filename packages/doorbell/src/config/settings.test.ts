@@ -10,6 +10,7 @@ test("without a variable everything has a value", () => {
     environment: "development",
     role: "all",
     app: null,
+    appVersion: null,
     databaseUrl: null,
     directDatabaseUrl: null,
     databaseAllowPlaintext: false,
@@ -34,6 +35,7 @@ test("without a variable everything has a value", () => {
     pushSecret: null,
     smtpUrl: null,
     webhookAllowPrivate: false,
+    secretKeys: null,
   });
 });
 

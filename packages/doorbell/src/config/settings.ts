@@ -15,6 +15,8 @@ export interface Settings {
   readonly environment: Environment;
   readonly role: Role;
   readonly app: string | null;
+  /** Null: the application's own word counts. */
+  readonly appVersion: string | null;
   readonly databaseUrl: string | null;
   readonly directDatabaseUrl: string | null;
   readonly databaseAllowPlaintext: boolean;
@@ -43,6 +45,8 @@ export interface Settings {
   readonly pushSecret: string | null;
   readonly smtpUrl: string | null;
   readonly webhookAllowPrivate: boolean;
+  /** Null: none. The first seals, each opens. */
+  readonly secretKeys: readonly string[] | null;
 }
 
 export type SettingName = keyof Settings;

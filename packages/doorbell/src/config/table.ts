@@ -67,6 +67,15 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
       "Without it `doorbell.config.ts`, `.js` or `.mjs` in the working directory is taken. Role web can do without an application.",
     parse: asText,
   },
+  appVersion: {
+    env: "DOORBELL_APP_VERSION",
+    flag: null,
+    unit: "text",
+    default: null,
+    meaning: "Which version of the application runs here; wins over `defineApp({ version })`. Dead letters tell it.",
+    reason: "Whoever looks at a failure asks first whether the code that failed is still the code that runs.",
+    parse: asText,
+  },
   databaseUrl: {
     env: "DATABASE_URL",
     flag: null,
@@ -297,5 +306,16 @@ export const settingsTable: { readonly [Name in keyof Settings]: Setting<Setting
     meaning: "Lets webhooks reach private and loopback addresses. Production refuses it.",
     reason: "The URL comes from a tenant: it must not reach what only we can reach.",
     parse: asSwitch,
+  },
+  secretKeys: {
+    env: "DOORBELL_SECRET_KEYS",
+    flag: null,
+    unit: "secrets of 32 characters or more, separated by commas",
+    default: null,
+    meaning:
+      "What the secrets of webhook endpoints are sealed with in the database: the first seals, all of them open. For workers, and for `doorbell webhooks`.",
+    reason:
+      "Two of them, the new one first, are for changing from one to the other. Without it nothing is sent to endpoints: production refuses where there are some.",
+    parse: asSecrets,
   },
 };

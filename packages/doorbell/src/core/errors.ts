@@ -25,6 +25,8 @@ export type ErrorCode =
   | "lease_lost"
   | "effect_conflict"
   | "effect_in_doubt"
+  | "step_conflict"
+  | "endpoint_not_found"
   | "transaction_rolled_back"
   | "commit_unknown"
   | "serialization_failure"
@@ -69,7 +71,9 @@ export const errorTable: Readonly<Record<ErrorCode, ErrorTraits>> = {
   objects_unavailable: { retryable: true, httpStatus: 503, exitCode: exitFailed },
   lease_lost: { retryable: false, httpStatus: 409, exitCode: exitFailed },
   effect_conflict: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  step_conflict: { retryable: false, httpStatus: 409, exitCode: exitFailed },
   effect_in_doubt: { retryable: false, httpStatus: 409, exitCode: exitFailed },
+  endpoint_not_found: { retryable: false, httpStatus: 404, exitCode: exitFailed },
   transaction_rolled_back: { retryable: false, httpStatus: 409, exitCode: exitFailed },
   commit_unknown: { retryable: true, httpStatus: 503, exitCode: exitFailed },
   serialization_failure: { retryable: true, httpStatus: 409, exitCode: exitFailed },

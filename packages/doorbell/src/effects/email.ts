@@ -27,9 +27,8 @@ export function performEmail(
   request: EmailRequest,
   smtpUrl: string | null,
 ): Promise<EmailReceipt> {
-  const { key: givenKey, timeout, ...message } = request;
-  const key = givenKey ?? `email:${requestHash({ to: message.to, subject: message.subject }).slice(0, 16)}`;
-  return ledger.perform(attempt, "email", key, {
+  const { key: _, timeout, ...message } = request;
+  return ledger.perform(attempt, "email", emailKey(request), {
     request: hashable(message),
     onDoubt: "retry",
     do: async ({ idempotencyKey, signal }) => {
@@ -48,6 +47,11 @@ export function performEmail(
       throw result.permanent ? new PermanentError("mail_refused", what, { cause }) : cause;
     },
   });
+}
+
+/** The effect's key. */
+export function emailKey({ key, to, subject }: EmailRequest): string {
+  return key ?? `email:${requestHash({ to, subject }).slice(0, 16)}`;
 }
 
 /** The message with its attachments by their hashes: what is compared with an earlier request. */

@@ -10,6 +10,7 @@ import { isDatabaseTrouble, type Tx } from "../store/database.ts";
 import * as store from "../store/ledger.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { EffectMoment, EffectWatch } from "./watch.ts";
 
 export interface EffectContext {
   /** Stable over attempts and replays: give it to the receiver, which can then tell a second call from a second effect. */
@@ -87,10 +88,16 @@ export class Ledger {
   readonly #finish: (record: store.OutcomeRecord) => Promise<boolean>;
   readonly #valueMaxBytes: number;
   readonly #metrics: Metrics;
+  readonly #watch: EffectWatch | null;
   readonly tx: Tx;
 
-  constructor(tx: Tx, options: { readonly valueMaxBytes: number; readonly metrics: Metrics }) {
+  constructor(
+    tx: Tx,
+    options: { readonly valueMaxBytes: number; readonly metrics: Metrics },
+    watch: EffectWatch | null = null,
+  ) {
     this.tx = tx;
+    this.#watch = watch;
     this.#valueMaxBytes = options.valueMaxBytes;
     this.#metrics = options.metrics;
     const sharing = { batchMax, inFlightMax: 2, splits: (error: unknown) => !isDatabaseTrouble(error) };
@@ -134,6 +141,14 @@ export class Ledger {
     attempt.keys.set(key, "under_way");
   }
 
+  /** Tells the watch, if there is one, and waits for it. */
+  async reached(
+    moment: EffectMoment,
+    effect: store.Fence & { readonly key: string; readonly requestHash: string },
+  ): Promise<void> {
+    if (this.#watch !== null) await this.#watch.reached(moment, effect);
+  }
+
   async #decide<T>(attempt: EffectAttempt, type: store.EffectType, key: string, options: EffectOptions<T>): Promise<T> {
     const request: store.IntentRequest = {
       ...attempt.fence,
@@ -143,6 +158,7 @@ export class Ledger {
       requestHash: options.request === undefined ? "" : requestHash(options.request),
       overDoubt: false,
     };
+    if (this.#watch !== null) await this.#watch.reached("before_intent", request);
     let answer = await this.#begin(request);
     if (answer.verdict === "in_doubt") {
       const probed = await this.#probe(attempt, request, answer, options);
@@ -180,7 +196,9 @@ export class Ledger {
     options: EffectOptions<T>,
   ): Promise<Exclude<ProbeAnswer<T>, "cannot_tell"> | null> {
     if (options.probe === undefined) return null;
-    const found = await options.probe(this.#context(attempt, doubt));
+    const ask = async () => await options.probe?.(this.#context(attempt, doubt));
+    const found = await (this.#watch === null ? ask() : this.#watch.call(request, "probe", ask));
+    if (found === undefined) return null;
     if (found === "cannot_tell") return null;
     const stored = found.happened ? this.#normalise(found.value) : null;
     await this.#record(request, doubt, "probe", found.happened ? "completed" : "not_done", stored?.text ?? null, null);
@@ -194,14 +212,17 @@ export class Ledger {
     options: EffectOptions<T>,
   ): Promise<T> {
     let value: T;
+    if (this.#watch !== null) await this.#watch.reached("after_intent", request);
     try {
-      value = await options.do(this.#context(attempt, intent));
+      const call = async () => await options.do(this.#context(attempt, intent));
+      value = await (this.#watch === null ? call() : this.#watch.call(request, options.onDoubt ?? "park", call));
     } catch (error) {
       const outcome = provesNotDone(error) ? "not_done" : "unknown";
       await this.#record(request, intent, "call", outcome, null, failureText(describeFailure(error)));
       if (outcome === "not_done") attempt.keys.set(request.key, "not_done");
       throw error;
     }
+    if (this.#watch !== null) await this.#watch.reached("after_call", request);
     let stored: { readonly text: string | null; readonly value: unknown };
     try {
       stored = this.#normalise(value);
@@ -261,10 +282,12 @@ export class Ledger {
     reason: string | null,
   ): Promise<void> {
     const { tenant, id, key, type } = request;
+    if (this.#watch !== null) await this.#watch.reached("before_outcome", request);
     for (let tries = 1; ; tries += 1) {
       try {
         await this.#finish({ tenant, id, key, intent: intent.intent as number, source, outcome, value, reason });
         this.#metrics.effectEnded(type, outcome);
+        if (this.#watch !== null) await this.#watch.reached("after_outcome", request);
         return;
       } catch (error) {
         if (tries === finishTries || !isDatabaseTrouble(error)) throw error;

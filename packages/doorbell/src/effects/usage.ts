@@ -10,6 +10,11 @@ export interface UsageOptions {
   readonly key?: string;
 }
 
+/** The effect's key. */
+export function usageKey(meter: string, { key }: UsageOptions = {}): string {
+  return key ?? `usage:${meter}`;
+}
+
 export async function countUsage(
   ledger: Ledger,
   attempt: EffectAttempt,
@@ -24,15 +29,12 @@ export async function countUsage(
       `usage of meter "${meter}" is ${amount}, not a whole number of 0 or more`,
     );
   }
-  const key = options.key ?? `usage:${meter}`;
+  const key = usageKey(meter, options);
   ledger.takeKey(attempt, key);
-  const verdict = await store.countUsage(ledger.tx, {
-    ...attempt.fence,
-    key,
-    requestHash: requestHash({ meter, amount }),
-    meter,
-    amount,
-  });
+  const request = { ...attempt.fence, key, requestHash: requestHash({ meter, amount }) };
+  await ledger.reached("before_intent", request);
+  const verdict = await store.countUsage(ledger.tx, { ...request, meter, amount });
+  await ledger.reached("after_outcome", request);
   attempt.keys.set(key, "done");
   if (verdict === "lost") {
     attempt.loseLease();

@@ -10,7 +10,7 @@ import { createWorker, type Worker, type WorkerOptions } from "../worker/worker.
 export interface VisitOptions
   extends Pick<
     WorkerOptions,
-    "concurrency" | "lanes" | "lease" | "transactionsMax" | "smtpUrl" | "allowPrivateWebhooks"
+    "concurrency" | "lanes" | "lease" | "transactionsMax" | "smtpUrl" | "allowPrivateWebhooks" | "secretKeys"
   > {
   /** Opened once for the process; it may still be opening. */
   readonly doorbell: Doorbell | Promise<Doorbell>;

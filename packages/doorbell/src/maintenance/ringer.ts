@@ -21,7 +21,9 @@ export interface RingerOptions {
 }
 
 export function ringer({ tx, queue, lanes, everyMs, log }: RingerOptions): Repeated {
-  const ring = async (lane: string, signal: AbortSignal): Promise<void> => {
+  /** How many. */
+  const ring = async (lane: string, signal: AbortSignal): Promise<number> => {
+    let count = 0;
     for (let more = true; more && !signal.aborted; ) {
       const doorbells = await takeDoorbells(tx, lane, batchMax);
       try {
@@ -30,8 +32,10 @@ export function ringer({ tx, queue, lanes, everyMs, log }: RingerOptions): Repea
         await putBack(tx, doorbells);
         throw error;
       }
+      count += doorbells.length;
       more = doorbells.length === batchMax;
     }
+    return count;
   };
   return repeated({
     name: "ringer",
@@ -42,6 +46,8 @@ export function ringer({ tx, queue, lanes, everyMs, log }: RingerOptions): Repea
       const rung = await Promise.allSettled(lanes.map((lane) => ring(lane, signal)));
       const failed = rung.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
+      // While another process holds what is due, nothing here shows that the queue is back.
+      return rung.every((result) => result.status === "fulfilled" && result.value === 0) ? "idle" : undefined;
     },
   });
 }

@@ -40,6 +40,25 @@ test("a pass that throws does not end the service, and is said once in a row of 
   expect(lines).toEqual(["tester failed; it is tried again", "tester works again"]);
 });
 
+test("a pass without anything to do, after one that failed, does not count as working again", async () => {
+  lines.length = 0;
+  const { reached, next } = passes(6);
+  const service = repeated({
+    name: "tester",
+    everyMs: 1,
+    log,
+    run: async () => {
+      const pass = next();
+      if (pass % 2 === 0 && pass < 5) throw new Error("no");
+      return pass < 5 ? "idle" : undefined;
+    },
+  });
+  service.start();
+  await reached;
+  await service.stop();
+  expect(lines).toEqual(["tester failed; it is tried again", "tester works again"]);
+});
+
 test("wake makes the next pass now, and stop waits for the one that runs", async () => {
   const { reached, next } = passes(2);
   let running = false;

@@ -10,7 +10,8 @@ export interface RepeatedOptions {
   /** The share of the time that passes may take, in (0, 1]: after a long one the pause is longer, up to four times. Default 1. */
   readonly shareMax?: number;
   readonly log: Log;
-  run(signal: AbortSignal): Promise<void>;
+  /** "idle": there was nothing to do, so whether it would work, after passes that failed, is not known. */
+  run(signal: AbortSignal): Promise<void> | Promise<"idle" | undefined>;
 }
 
 /** A service that can be told to make its next pass now. */
@@ -48,18 +49,22 @@ export function repeated(options: RepeatedOptions): Repeated {
     let failing = false;
     while (!abort.signal.aborted) {
       woken = false;
+      let failed = false;
       const startedAtMs = performance.now();
       try {
-        await options.run(abort.signal);
-        if (failing) options.log.info(`${options.name} works again`);
-        failing = false;
+        const isIdle = (await options.run(abort.signal)) === "idle";
+        if (failing && !isIdle) {
+          options.log.info(`${options.name} works again`);
+          failing = false;
+        }
       } catch (error) {
         if (!failing) options.log.warn(`${options.name} failed; it is tried again`, { error });
         failing = true;
+        failed = true;
       }
       const everyMs = typeof options.everyMs === "number" ? options.everyMs : options.everyMs();
-      if (failing) woken = false; // Whoever calls in vain again and again must not heat a loop.
-      await pause(failing ? everyMs : pauseAfterMs(performance.now() - startedAtMs, everyMs, options.shareMax ?? 1));
+      if (failed) woken = false; // Whoever calls in vain again and again must not heat a loop.
+      await pause(failed ? everyMs : pauseAfterMs(performance.now() - startedAtMs, everyMs, options.shareMax ?? 1));
     }
   };
 

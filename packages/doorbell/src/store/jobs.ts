@@ -134,7 +134,7 @@ async function refuse(tx: Tx, rows: readonly EnqueueRow[], theirs: string | null
 }
 
 /** An element of enqueue_many. The payload is JSON already, and goes in as it is. */
-function newJobJson(row: EnqueueRow): string {
+export function newJobJson(row: EnqueueRow): string {
   const members = JSON.stringify({
     tenant: row.tenant,
     kind: row.kind,
@@ -182,6 +182,8 @@ export interface JobRow {
   readonly fingerprint: string | null;
   readonly result: unknown;
   readonly finished_at: Date | null;
+  /** Of a dead letter: the version of the application that failed it, if it told one. */
+  readonly app_version: string | null;
 }
 
 /** Null when this tenant has no such job. Under the tenant's clamp. */
@@ -200,6 +202,8 @@ export interface JobFilter {
   readonly fingerprint?: string;
   /** Created at or after. */
   readonly since?: Date;
+  /** Created before. */
+  readonly until?: Date;
   /** Only ids below this one: the last of the page before. */
   readonly before?: string;
   readonly limit: number;
@@ -212,6 +216,7 @@ export function listJobs(tx: Tx, tenant: string, filter: JobFilter): Promise<rea
       where tenant_id = $1 and ($2::text is null or state = $2) and ($3::text is null or kind = $3)
         and ($4::text is null or object_key = $4) and ($5::text is null or fingerprint = $5)
         and ($6::text is null or created_at >= ($6::text)::timestamptz) and ($7::text is null or id < ($7::text)::uuid)
+        and ($9::text is null or created_at < ($9::text)::timestamptz)
       order by id desc limit ($8::text)::int`,
     [
       tenant,
@@ -222,6 +227,7 @@ export function listJobs(tx: Tx, tenant: string, filter: JobFilter): Promise<rea
       filter.since?.toISOString() ?? null,
       filter.before ?? null,
       String(filter.limit),
+      filter.until?.toISOString() ?? null,
     ],
   );
 }
@@ -268,7 +274,28 @@ export async function cancel(tx: Tx, tenant: string, id: string, reason: string 
 
 export interface ReplayAnswer {
   readonly id: string;
-  readonly answer: "replayed" | "open" | "not_found";
+  /** See functions/09_people.sql and, for one effect again, 16_poison.sql. */
+  readonly answer: "replayed" | "open" | "not_found" | "key_taken" | "not_completed";
+}
+
+/** One completed effect that a person wants done again. */
+export interface Refire {
+  readonly key: string;
+  readonly reason: string;
+  readonly actor: string;
+}
+
+/** Replays, and has this one effect of each job done again. */
+export function refire(
+  tx: Tx,
+  tenant: string,
+  ids: readonly string[],
+  { key, reason, actor }: Refire,
+): Promise<readonly ReplayAnswer[]> {
+  return tx.query<ReplayAnswer>(
+    "select * from doorbell.refire($1, array(select jsonb_array_elements_text(($2::text)::jsonb)::uuid), $3, $4, $5)",
+    [tenant, JSON.stringify(ids), key, reason, actor],
+  );
 }
 
 export function replay(tx: Tx, tenant: string, ids: readonly string[]): Promise<readonly ReplayAnswer[]> {

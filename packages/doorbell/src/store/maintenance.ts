@@ -95,10 +95,12 @@ export interface ProcessState {
   readonly running: number;
   readonly draining: boolean;
   readonly doorbellsDropped: number;
+  /** The application's; null: it tells none. */
+  readonly appVersion: string | null;
 }
 
 export async function beat(tx: Tx, state: ProcessState): Promise<void> {
-  await tx.query("select doorbell.beat($1, $2, $3, $4, $5, $6::text[], $7::text[], $8, $9, $10, $11)", [
+  await tx.query("select doorbell.beat($1, $2, $3, $4, $5, $6::text[], $7::text[], $8, $9, $10, $11, $12)", [
     state.id,
     state.role,
     state.host,
@@ -110,6 +112,7 @@ export async function beat(tx: Tx, state: ProcessState): Promise<void> {
     state.running,
     state.draining,
     state.doorbellsDropped,
+    state.appVersion,
   ]);
 }
 

@@ -51,8 +51,22 @@ export interface TickAnswer {
   readonly claimed: readonly ClaimedJob[];
   /** Settlements that were refused: the lease had passed on. */
   readonly lost: readonly { readonly tenant: string; readonly id: string; readonly attempt: number }[];
+  /** Breakers that this batch's failures have opened, or kept open. */
+  readonly opened: readonly OpenedBreaker[];
+  /** Doorbells that came back as alarms: their kind is paused for their tenant. */
+  readonly held: number;
   /** Doorbells that came to nothing, by reason. */
   readonly dropped: Readonly<Record<"stale" | "unhandled" | "missed", number>>;
+}
+
+export interface OpenedBreaker {
+  readonly tenant: string;
+  readonly kind: string;
+  /** The how-manieth pause this is. */
+  readonly times: number;
+  readonly fingerprint: string;
+  readonly error: string | null;
+  readonly until: Date;
 }
 
 const tickSql = `
@@ -61,7 +75,7 @@ select what, tenant_id, id, kind, attempt, max_attempts, payload, object_key, ob
          $8::text[], $9::uuid[], $10::int[], $11::text[], $12::bigint[], $13::jsonb[], $14::text[], $15::text[], $16::text[])`;
 
 type TickRow = [
-  what: "claimed" | "lost" | "stale" | "unhandled" | "missed",
+  what: "claimed" | "lost" | "opened" | "held" | "stale" | "unhandled" | "missed",
   tenant: string,
   id: string,
   kind: string,
@@ -113,6 +127,8 @@ export async function tick(client: pg.Client, request: TickRequest): Promise<Tic
 
   const claimed: ClaimedJob[] = [];
   const lost: { tenant: string; id: string; attempt: number }[] = [];
+  const opened: OpenedBreaker[] = [];
+  let held = 0;
   const dropped = { stale: 0, unhandled: 0, missed: 0 };
   for (const row of rows) {
     const [what, tenant, id, kind, attempt, maxAttempts, payload, objectKey, objectSha256, objectSize, traceparent] =
@@ -131,9 +147,17 @@ export async function tick(client: pg.Client, request: TickRequest): Promise<Tic
         traceparent,
       });
     } else if (what === "lost") lost.push({ tenant, id, attempt });
+    else if (what === "opened") opened.push(openedBreaker(row));
+    else if (what === "held") held += attempt;
     else dropped[what] += attempt;
   }
-  return { claimed, lost, dropped };
+  return { claimed, lost, opened, held, dropped };
+}
+
+/** Of this row the columns mean something else (functions/07_tick.sql). */
+function openedBreaker(row: TickRow): OpenedBreaker {
+  const [, tenant, , kind, times, , , error, fingerprint, untilMs] = row;
+  return { tenant, kind, times, fingerprint: fingerprint ?? "", error, until: new Date(untilMs ?? 0) };
 }
 
 /** Settles one job in a transaction of the application's. False: the lease has passed on. */

@@ -14,6 +14,7 @@ export interface Metrics {
   jobSettled(kind: string, outcome: string): void;
   doorbellsDropped(reason: string, count?: number): void;
   leaseLost(): void;
+  breakerOpened(kind: string): void;
   stageTook(kind: string, stage: string, seconds: number): void;
   handlerTook(kind: string, seconds: number): void;
   effectEnded(type: string, outcome: string): void;
@@ -54,6 +55,11 @@ export function createMetrics(): Metrics {
   const settled = counter("doorbell_jobs_settled_total", "Attempts this process has settled.", "kind", "outcome");
   const dropped = counter("doorbell_doorbells_dropped_total", "Doorbells that led to no claim.", "reason");
   const leaseLost = counter("doorbell_lease_lost_total", "Attempts that went on after their lease was lost.");
+  const breakers = counter(
+    "doorbell_breakers_opened_total",
+    "Pauses that begun: a kind failed alike for a tenant.",
+    "kind",
+  );
   const stage = histogram("doorbell_stage_seconds", "Duration of stages of handlers.", "kind", "stage");
   const handler = histogram("doorbell_handler_seconds", "Duration of handlers.", "kind");
   const effects = counter("doorbell_effects_total", "Effects by their outcome.", "type", "outcome");
@@ -82,6 +88,7 @@ export function createMetrics(): Metrics {
     jobSettled: (kind, outcome) => settled.inc({ kind: capKind(kind), outcome: capReason(outcome) }),
     doorbellsDropped: (reason, count = 1) => dropped.inc({ reason: capReason(reason) }, counted(count)),
     leaseLost: () => leaseLost.inc(),
+    breakerOpened: (kind) => breakers.inc({ kind: capKind(kind) }),
     stageTook(kind, name, seconds) {
       const [cappedKind = "", cappedStage = ""] = stages(kind, name);
       stage.observe({ kind: cappedKind, stage: cappedStage }, counted(seconds));

@@ -39,13 +39,15 @@ const faultCases: readonly QueueCase[] = [
       await site.ring(main, sent.slice(0, 120));
       await site.ring(second, sent.slice(120));
       const came = new Map<string, number>();
-      for (let round = 0; came.size + lost.size < sent.length; round += 1) {
+      // One that the broker gave out twice may have come and been lost.
+      const accountedFor = (): ReadonlySet<string> => new Set([...came.keys(), ...lost]);
+      for (let round = 0; accountedFor().size < sent.length; round += 1) {
         assert.ok(round < roundsMax, `${came.size} came and ${lost.size} were lost of ${sent.length}`);
         await receiveInto(came, driver, [main, second]);
       }
       // The late copies of those that came last.
       await receiveInto(came, driver, [main, second]);
-      assert.deepEqual([...came.keys(), ...lost].sort(), namesOf(sent));
+      assert.deepEqual([...accountedFor()].sort(), namesOf(sent));
       assert.ok(lost.size > 0, "some were lost");
       assert.ok(
         [...came.values()].some((copies) => copies > 1),

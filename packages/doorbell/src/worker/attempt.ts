@@ -4,12 +4,13 @@ import type { ClaimedJob } from "../store/ticks.ts";
 import type { Handler } from "./handler.ts";
 
 /** Why an attempt was stopped from outside. */
-export type StopReason = "timeout" | "lease_lost" | "released";
+export type StopReason = "timeout" | "lease_lost" | "released" | "waiting";
 
 const stopMessages: Record<StopReason, string> = {
   timeout: "its time is up",
   lease_lost: "its lease is lost: another attempt may run",
   released: "the worker is ending; the job goes to another",
+  waiting: "the job waits, and its handler begins again when that is over",
 };
 
 export class Attempt {
@@ -19,6 +20,8 @@ export class Attempt {
   readonly deadlineAtMs: number;
   /** The handler has settled the job in a transaction of its own. Whether that committed, only it knows. */
   completed = false;
+  /** A step has ended the attempt: the job waits. `dueMs`: how long from then it is due, where that is known. */
+  waits: { readonly outcome: "snooze" | "wait"; readonly dueMs: number | null } | null = null;
   #controller: AbortController | null = null;
   #stopped: StopReason | null = null;
   #onStop: ((reason: StopReason) => void) | null = null;

@@ -24,7 +24,7 @@ export interface ExecutorDeps {
 /** Trouble with the database is no fault of the job's: it is given back, and tried again after a moment. */
 const troubleDelayMs = 2_000;
 
-/** Never rejects. Null: the lease is lost, or the handler has settled the job itself. */
+/** Never rejects. Null: the lease is lost, or the handler has settled the job itself, or let it wait. */
 export async function execute(attempt: Attempt, deps: ExecutorDeps): Promise<Settlement | null> {
   try {
     const { definition } = attempt.handler;
@@ -50,6 +50,7 @@ const settlement = (attempt: Attempt, rest: Omit<Settlement, "tenant" | "id" | "
 
 function succeeded(attempt: Attempt, value: unknown, valueMaxBytes: number): Settlement | null {
   if (attempt.completed) return null;
+  if (attempt.waits !== null) return stopped(attempt, "waiting");
   if (isSnooze(value)) return settlement(attempt, { outcome: "snooze", delayMs: value.delayMs });
   if (isCancel(value)) return settlement(attempt, { outcome: "cancelled", error: value.reason });
   const result = value === undefined ? null : toStorableJson(value, { path: "result", maxBytes: valueMaxBytes }).text;
@@ -59,6 +60,9 @@ function succeeded(attempt: Attempt, value: unknown, valueMaxBytes: number): Set
 function stopped(attempt: Attempt, reason: StopReason): Settlement | null {
   switch (reason) {
     case "lease_lost":
+      return null;
+    case "waiting":
+      attempt.stop("waiting"); // what the handler has left running
       return null;
     case "released":
       return settlement(attempt, {
@@ -82,6 +86,7 @@ class AttemptTimeout extends Error {
  * the fence refuses this.
  */
 function failed(attempt: Attempt, thrown: unknown, random: () => number): Settlement | null {
+  if (attempt.waits !== null) return stopped(attempt, "waiting");
   if (attempt.stopped === "lease_lost" || DoorbellError.isInstance(thrown, "lease_lost")) return null;
   if (isParked(thrown)) return settlement(attempt, { outcome: "wait", error: thrown.message, code: "effect_in_doubt" });
 

@@ -11,13 +11,15 @@ export interface ReceiverOptions {
   readonly ticker: Ticker;
   /** What was received has been claimed: there may be room for more in the queue. */
   readonly onClaimed: () => void;
-  /** There are free slots, and the queue, which had something before, has nothing. */
+  /** There are free slots, and the queue, which had something before, has nothing: told once, and again a little later. */
   readonly onEmpty: () => void;
   readonly log: Log;
 }
 
 const batchMax = 100;
 const waitMs = 1_000;
+/** At the first, what was sent last is not old enough to count as lost; at the third it is (sql/functions/11_sweep.sql). */
+const tellsAtLooks: readonly number[] = [1, 3];
 const fullPauseMs = 20;
 const retryMaxMs = 5_000;
 
@@ -26,7 +28,8 @@ export class Receiver {
   readonly #abort = new AbortController();
   #running: Promise<void> | null = null;
   #trouble: string | null = null;
-  #empty = false;
+  /** In a row, that waited for a while and found nothing. */
+  #emptyLooks = 0;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -39,7 +42,7 @@ export class Receiver {
 
   /** The last look waited for a while, and found nothing. */
   get empty(): boolean {
-    return this.#empty;
+    return this.#emptyLooks > 0;
   }
 
   start(): void {
@@ -65,22 +68,23 @@ export class Receiver {
         const askedAtMs = performance.now();
         const received = await queue.receive({ lanes, max, waitMs, signal });
         if (received.doorbells.length > 0) {
-          this.#empty = false;
+          this.#emptyLooks = 0;
           await ticker.claim(received.doorbells);
           onClaimed();
-        } else if (!this.#empty && performance.now() - askedAtMs > waitMs / 2) {
-          this.#empty = true;
-          onEmpty();
+        } else if (performance.now() - askedAtMs > waitMs / 2) {
+          this.#emptyLooks += 1;
+          if (tellsAtLooks.includes(this.#emptyLooks)) onEmpty();
         }
         await received.ack();
+        if (failures > 0) log.info("the queue is heard again", { queue: queue.name });
         failures = 0;
         this.#trouble = null;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        this.#empty = false;
+        this.#emptyLooks = 0;
         this.#trouble = error instanceof Error ? error.message : String(error);
-        log.warn("nothing could be received; it is tried again", { queue: queue.name, error });
+        if (failures === 1) log.warn("nothing could be received; it is tried again", { queue: queue.name, error });
         await pause(Math.min(retryMaxMs, 100 * 2 ** Math.min(failures, 10)), signal);
       }
     }

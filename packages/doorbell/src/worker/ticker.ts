@@ -5,7 +5,14 @@
 import type pg from "pg";
 import { describeFailure, failureText } from "../core/failure.ts";
 import { type Database, isDatabaseTrouble, isValueRefused } from "../store/database.ts";
-import { type ClaimedJob, type Settlement, type TickAnswer, type TickRequest, tick } from "../store/ticks.ts";
+import {
+  type ClaimedJob,
+  type OpenedBreaker,
+  type Settlement,
+  type TickAnswer,
+  type TickRequest,
+  tick,
+} from "../store/ticks.ts";
 import type { Log } from "../telemetry/log.ts";
 
 export interface TickerOptions {
@@ -18,6 +25,7 @@ export interface TickerOptions {
   readonly freeSlots: () => number;
   readonly onClaimed: (jobs: readonly ClaimedJob[]) => void;
   readonly onDropped: (dropped: TickAnswer["dropped"]) => void;
+  readonly onOpened: (breaker: OpenedBreaker) => void;
   readonly log: Log;
 }
 
@@ -173,7 +181,7 @@ export class Ticker {
       });
       this.#answered(batch, answer, client);
       this.#asked -= asked;
-      const dropped = answer.dropped.stale + answer.dropped.unhandled;
+      const dropped = answer.dropped.stale + answer.dropped.unhandled + answer.held;
       // A wake-up that came meanwhile may be about a doorbell that this tick was too early for.
       if (asked > 0 && answer.claimed.length + dropped < asked && this.#wakes === wakes) this.#dry = true;
     } catch (error) {
@@ -195,6 +203,7 @@ export class Ticker {
       answer.lost.some((lost) => lost.id === id && lost.tenant === tenant && lost.attempt === attempt);
     for (const { settlement, onSettled } of batch) onSettled(isLost(settlement) ? "lost" : "settled", settlement);
     if (answer.claimed.length > 0) this.#options.onClaimed(answer.claimed);
+    for (const breaker of answer.opened) this.#options.onOpened(breaker);
     const { stale, unhandled, missed } = answer.dropped;
     if (stale + unhandled + missed > 0) this.#options.onDropped(answer.dropped);
   }

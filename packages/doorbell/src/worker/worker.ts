@@ -5,11 +5,13 @@ import type { Client } from "../client/client.ts";
 import { DoorbellError } from "../core/errors.ts";
 import { newId } from "../core/ids.ts";
 import { Ledger } from "../effects/ledger.ts";
+import { secretBox } from "../effects/webhooks/secrets.ts";
 import { Database } from "../store/database.ts";
 import { addLanes } from "../store/maintenance.ts";
+import { mayBeChild } from "../store/steps.ts";
 import type { ClaimedJob, Doorbell, Settlement, TickAnswer } from "../store/ticks.ts";
 import type { Attempt } from "./attempt.ts";
-import { type AttemptEnd, tellEnd } from "./ends.ts";
+import { type AttemptEnd, tellEnd, tellOpened } from "./ends.ts";
 import { type ExecutorDeps, execute } from "./executor.ts";
 import type { Handler } from "./handler.ts";
 import { JobContext, type JobDeps } from "./job.ts";
@@ -18,8 +20,10 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 import { Listener } from "./listener.ts";
 import { Pool } from "./pool.ts";
 import { Receiver } from "./receiver.ts";
+import { Steps } from "./steps.ts";
 import { type Settled, Ticker } from "./ticker.ts";
 import { resolveTuning, type WorkerTuning } from "./tuning.ts";
+import type { WorkerWatch } from "./watch.ts";
 
 export interface WorkerOptions extends WorkerTuning {
   /** A URL that no pooler in transaction mode stands before, for LISTEN. Default: the client's. */
@@ -27,12 +31,16 @@ export interface WorkerOptions extends WorkerTuning {
   readonly smtpUrl?: string;
   /** Development only: lets webhooks reach private addresses. */
   readonly allowPrivateWebhooks?: boolean;
+  /** What the secrets of webhook endpoints are sealed with: each opens, for as long as something is sealed with it. */
+  readonly secretKeys?: readonly string[];
   /** Started and stopped with the worker: sweeper, retention and the like. */
   readonly services?: (worker: Worker) => readonly Service[];
   /** Takes no doorbells by itself, neither from the line nor from the queue: it is given them, with `claim`. */
   readonly byHand?: boolean;
   /** Told of each attempt's end, after it is on record. */
   readonly onEnd?: (outcome: AttemptEnd) => void;
+  /** Told of every moment at which a process may die, and waited for. For test harnesses. */
+  readonly watch?: WorkerWatch;
 }
 
 /** Something that runs beside the worker for as long as it does. Both calls are idempotent. */
@@ -70,6 +78,7 @@ export class Worker {
   readonly #client: Client;
   readonly #byHand: boolean;
   readonly #onEnd: (outcome: AttemptEnd) => void;
+  readonly #watch: WorkerWatch | null;
   readonly #graceMs: number;
   readonly #pollMs: number;
   readonly #pool: Pool;
@@ -78,6 +87,7 @@ export class Worker {
   readonly #keeper: LeaseKeeper;
   readonly #listener: Listener;
   readonly #logs: JobLogs;
+  readonly #steps: Steps;
   readonly #executor: ExecutorDeps;
   readonly #databases: readonly Database[];
   readonly #services: readonly Service[];
@@ -101,6 +111,7 @@ export class Worker {
     this.#client = client;
     this.#byHand = options.byHand ?? false;
     this.#onEnd = options.onEnd ?? (() => {});
+    this.#watch = options.watch ?? null;
     this.kinds = handlers.map((handler) => handler.definition.kind);
     const { lanes, concurrency, leaseMs, graceMs, pollMs, transactionsMax } = resolveTuning(handlers, options);
     this.lanes = lanes;
@@ -118,9 +129,14 @@ export class Worker {
 
     this.#pool = new Pool(this.concurrency, handlers);
     this.#logs = new JobLogs(ledger, log);
+    this.#steps = new Steps(ledger, {
+      valueMaxBytes: client.valueMaxBytes,
+      wake: (lane) => client.waker.wake(lane),
+    });
     const jobDeps: JobDeps = {
       worker: this.id,
-      ledger: new Ledger(ledger, client),
+      ledger: new Ledger(ledger, client, this.#watch),
+      steps: this.#steps,
       objects: client.objects,
       database: transactions,
       tenancy: client.tenancy,
@@ -131,8 +147,10 @@ export class Worker {
       webhooks: {
         allowPrivate: options.allowPrivateWebhooks ?? false,
         nowSeconds: () => Math.floor(Date.now() / 1_000),
+        secrets: secretBox(options.secretKeys ?? []),
       },
       smtpUrl: options.smtpUrl ?? null,
+      watch: this.#watch,
     };
     this.#executor = {
       openJob: (attempt, payload) => new JobContext(attempt, payload, jobDeps),
@@ -151,6 +169,7 @@ export class Worker {
       freeSlots: () => this.#pool.free,
       onClaimed: (jobs) => this.#claimed(jobs),
       onDropped: (dropped) => this.#countDropped(dropped),
+      onOpened: (breaker) => tellOpened(client, breaker),
       log,
     });
     this.#receiver =
@@ -275,6 +294,21 @@ export class Worker {
     return this.#drained;
   }
 
+  /**
+   * Ends as a killed process does, for test harnesses: nothing is settled or given back, and no lease is kept. Resolves
+   * when nothing is sent to Postgres any more; connections that were in use are left, for Postgres to end.
+   */
+  async abandon(): Promise<void> {
+    this.#state = "ended";
+    this.#drained ??= Promise.resolve();
+    if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
+    this.#unsubscribe();
+    await Promise.all([...this.#services.map((service) => service.stop()), this.#receiver?.stop()]);
+    await Promise.all([this.#ticker.close(), this.#keeper.close(), this.#listener.close()]);
+    this.#pool.stopAll("lease_lost");
+    for (const database of this.#databases) void database.close();
+  }
+
   health(): Health {
     const reasons: string[] = [];
     if (this.#state !== "running") reasons.push(`the worker is ${this.#state}`);
@@ -313,8 +347,20 @@ export class Worker {
     this.#claims += attempts.length;
     for (const attempt of attempts) {
       this.#client.metrics.jobsClaimed(attempt.claimed.kind);
-      void execute(attempt, this.#executor).then((settlement) => this.#executed(attempt, settlement, onEnded));
+      const executed = execute(attempt, this.#executor);
+      const watched = this.#watch === null ? executed : this.#watched(attempt, executed, this.#watch);
+      void watched.then((settlement) => this.#executed(attempt, settlement, onEnded));
     }
+  }
+
+  async #watched(
+    attempt: Attempt,
+    executed: Promise<Settlement | null>,
+    watch: WorkerWatch,
+  ): Promise<Settlement | null> {
+    const settlement = await executed;
+    if (settlement !== null) await watch.settling(attempt.claimed);
+    return settlement;
   }
 
   #executed(attempt: Attempt, settlement: Settlement | null, onEnded: () => void): void {
@@ -325,13 +371,21 @@ export class Worker {
       onEnded();
       this.#settled(attempt, written, settled);
     };
-    if (settlement === null) ended(attempt.completed ? "settled" : "lost", null);
+    if (settlement === null) ended(attempt.completed || attempt.waits !== null ? "settled" : "lost", null);
     else this.#ticker.settle(settlement, ended);
   }
 
   #settled(attempt: Attempt, settlement: Settlement | null, settled: Settled): void {
-    if (settlement?.delayMs !== undefined) this.#wakeAfter(settlement.delayMs);
-    this.#onEnd(tellEnd(this.#client, attempt, settlement, settled));
+    const dueMs = settlement?.delayMs ?? attempt.waits?.dueMs ?? null;
+    if (dueMs !== null) this.#wakeAfter(dueMs);
+    const outcome = tellEnd(this.#client, attempt, settlement, settled);
+    this.#onEnd(outcome);
+    if (mayBeChild(attempt.claimed.id) && isFinal(outcome, attempt))
+      void this.#steps.settled(attempt.claimed).then(() => this.#accounted());
+    else this.#accounted();
+  }
+
+  #accounted(): void {
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#onAllSettled?.();
   }
@@ -414,4 +468,10 @@ export class Worker {
     await Promise.all(this.#databases.map((database) => database.close()));
     log.info("worker ended", { worker: this.id });
   }
+}
+
+/** Whether the job may have left the open ones. */
+function isFinal(outcome: AttemptEnd, { claimed }: Attempt): boolean {
+  const isLast = claimed.attempt >= claimed.maxAttempts;
+  return outcome === "done" || outcome === "failed" || outcome === "cancelled" || (outcome === "retry" && isLast);
 }

@@ -27,7 +27,7 @@ export class Desk implements AsyncDisposable {
   readonly #folder: string;
   readonly #running: Running[] = [];
 
-  constructor(database: TestDatabase) {
+  constructor(database: TestDatabase, env: Environment = {}) {
     this.database = database;
     this.#folder = mkdtempSync(join(tmpdir(), "doorbell-desk-"));
     this.env = {
@@ -36,11 +36,12 @@ export class Desk implements AsyncDisposable {
       DOORBELL_LEASE: "1s",
       DOORBELL_SWEEP_EVERY: "200ms",
       DOORBELL_WEBHOOK_ALLOW_PRIVATE: "1",
+      ...env,
     };
   }
 
-  static async open(): Promise<Desk> {
-    return new Desk(await productionLikeDatabase());
+  static async open(env?: Environment): Promise<Desk> {
+    return new Desk(await productionLikeDatabase(), env);
   }
 
   /** Starts a process with the application of the tests. */

@@ -178,3 +178,96 @@ test("dead letters are put aside with a reason, all that were named or none", as
   expect(await acme.json("dead-letters", "discard", "--all", "--reason", "r")).toEqual([two]);
   expect(await acme.json("dead-letters", "list")).toEqual([]);
 });
+
+test("with a canary one job is replayed first, and the others only when it is done; each says what became of it", async () => {
+  const acme = desk.tenant("acme");
+  for (const [kind, end] of [
+    ["greet", "done"],
+    ["broken", "failed"],
+  ] as const) {
+    for (let n = 0; n < 3; n += 1) await desk.until(await acme.enqueue(kind), end);
+  }
+  const greeted = await acme.json<{ answer: string }[]>("replay", "--kind", "greet", "--state", "done", "--canary");
+  expect(greeted.map((one) => one.answer)).toEqual(["replayed", "replayed", "replayed"]);
+
+  const broken = await acme.attempt("replay", "--kind", "broken", "--canary", "--json");
+  expect(broken.code).toBe(1);
+  const answers = JSON.parse(broken.stdout) as { id: string; answer: string }[];
+  expect(answers.map((one) => one.answer)).toEqual(["replayed", "kept back", "kept back"]);
+  expect(broken.stderr).toMatch(/the canary .* is failed \(PermanentError .*\): 2 jobs are kept back/);
+  await desk.until(answers[0]?.id ?? "", "failed", 2);
+  await desk.until(answers[1]?.id ?? "", "failed", 1);
+
+  running.kill("SIGTERM");
+  await running.ended();
+  const slow = await acme.attempt("replay", "--kind", "broken", "--canary", "--canary-within", "1s", "--json");
+  running = await desk.work();
+  expect(slow).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/has not ended within 1 s .*: 2 jobs are kept back/),
+  });
+});
+
+test("one completed effect is done again because a person says so, with who and why on record, and no other job is touched", async () => {
+  const acme = desk.tenant("acme");
+  const id = await acme.enqueue("greet");
+  await desk.until(id, "done");
+  const again = ["replay", id, "--refire", "hello"];
+  expect(await acme.attempt(...again)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--refire wants --reason/),
+  });
+  expect(await acme.attempt("replay", id, "--refire", "fax", "--reason", "r")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/has no completed effect "fax"/),
+  });
+  await desk.until(id, "done", 1);
+  await acme.run(...again, "--reason", "the letter was lost", "--actor", "anna");
+  await desk.until(id, "done", 2);
+  const effects = await acme.json<object[]>("effects", "list", "--job", id);
+  expect(effects).toMatchObject([
+    { key: "hello", n: 3, attempt: 2, state: "completed", idempotency_key: `${id}:hello:again:2` },
+  ]);
+  const story = await acme.json<(Line & { fields: object })[]>("logs", id);
+  expect(story.find((line) => line.message === "effect hello not done (says anna)")).toMatchObject({
+    fields: { reason: "to be done again: the letter was lost" },
+  });
+});
+
+test("a kind that fails alike for a tenant is paused for it: said in the log, in stats and of each job, until somebody closes it", async () => {
+  const acme = desk.tenant("acme");
+  for (let n = 0; n < 10; n += 1) await acme.enqueue("flaky");
+  const line = await eventually("the log to say it", () =>
+    running.log.find((one) => one["kind"] === "flaky" && String(one["message"]).startsWith("a kind is paused")),
+  );
+  expect(line).toMatchObject({
+    level: "error",
+    tenant_id: acme.tenant,
+    error: expect.stringMatching(/^Error: the bank is away/),
+    to_close: `doorbell breakers close flaky --tenant "${acme.tenant}"`,
+  });
+  const held = await acme.enqueue("flaky");
+  const elsewhere = await desk.tenant("other").enqueue("flaky");
+  await desk.until(elsewhere, "queued", 1);
+  await desk.until(held, "queued", 0);
+  expect(await acme.json("breakers", "list")).toMatchObject([{ kind: "flaky", times: 1 }]);
+  expect(await desk.tenant("other").json("breakers", "list")).toEqual([]);
+  expect(await acme.json("stats")).toMatchObject({ breakers: [{ kind: "flaky" }] });
+  expect(await acme.run("stats")).toMatch(/^paused:$/m);
+  expect(await acme.run("jobs", "show", held)).toMatch(/^next +attempt 1, when the pause of its kind is over/m);
+  expect(await (await running.get("/metrics")).text()).toMatch(/^doorbell_breakers_opened_total\{kind="flaky"\} 1$/m);
+
+  expect(await acme.run("breakers", "close", "flaky")).toBe("closed: flaky\n");
+  await desk.until(held, "queued", 1);
+  expect(await acme.attempt("breakers", "close", "flaky")).toMatchObject({ code: 1 });
+});
+
+test("a dead letter tells which version of the application failed it", async () => {
+  const acme = desk.tenant("acme");
+  const id = await acme.enqueue("broken");
+  await desk.until(id, "failed");
+  expect(await acme.run("jobs", "show", id)).toMatch(/^app version +7\.7\.7$/m);
+  expect(await acme.json("dead-letters", "list")).toMatchObject([
+    { app_version: "7.7.7", fingerprint: expect.any(String) },
+  ]);
+});

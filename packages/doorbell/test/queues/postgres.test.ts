@@ -24,7 +24,7 @@ const postgres: QueueUnderTest = {
     const lanes = Object.values(suiteLanes);
     await addLanes(tx, lanes);
     // As many may be out as workers have slots for; here there are no workers, and no claim ever ends it.
-    const slots = { slots: 10_000, running: 0, draining: false, doorbellsDropped: 0 };
+    const slots = { slots: 10_000, running: 0, draining: false, doorbellsDropped: 0, appVersion: null };
     await beat(tx, { id: newId(), role: "worker", host: "", pid: 0, version: "", kinds: [], lanes, ...slots });
     return {
       redeliverMs: 300,

@@ -8,7 +8,15 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { defineJob, handle, newId } from "../../src/index.ts";
 import type { Delivery, Doorbell } from "../../src/queue/driver.ts";
 import { rabbitmqDriver } from "../../src/queue/rabbitmq.ts";
-import { collect, doorbells, type QueuePlace, receiveSome, suiteLanes } from "../../src/testing/queue-place.ts";
+import { queueFaultTests } from "../../src/testing/queue-faults.ts";
+import {
+  collect,
+  doorbells,
+  type QueuePlace,
+  type QueueUnderTest,
+  receiveSome,
+  suiteLanes,
+} from "../../src/testing/queue-place.ts";
 import { queueTests } from "../../src/testing/queue-suite.ts";
 import { haveRabbitmq, type RabbitmqServer, startRabbitmq } from "../servers/rabbitmq.ts";
 import { eventually, Stage } from "../support.ts";
@@ -66,9 +74,9 @@ describe.skipIf(!isThere)("rabbitmq (Debian's rabbitmq-server)", () => {
     };
   }
 
-  for (const { title, skip, run } of queueTests({ lacks: {}, place })) {
-    test(title, { timeout: 90_000 }, (it) => (skip === null ? run() : it.skip(skip)));
-  }
+  const rabbitmq: QueueUnderTest = { lacks: {}, place };
+  for (const { title, skip, alone, run } of [...queueTests(rabbitmq), ...queueFaultTests(rabbitmq)])
+    (alone ? test : test.concurrent)(title, (it) => (skip === null ? run() : it.skip(skip)), 120_000);
 
   /** A driver that is closed, and its queues that are deleted, with the test. */
   async function open(settings: string, prefix = `test-${newId()}`) {

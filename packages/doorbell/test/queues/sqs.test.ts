@@ -17,7 +17,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { newId } from "../../src/core/ids.ts";
 import type { Doorbell } from "../../src/queue/driver.ts";
 import { groupOf, sqsDriver } from "../../src/queue/sqs.ts";
-import { collect, doorbells, type QueuePlace, suiteLanes } from "../../src/testing/queue-place.ts";
+import { queueFaultTests } from "../../src/testing/queue-faults.ts";
+import { collect, doorbells, type QueuePlace, type QueueUnderTest, suiteLanes } from "../../src/testing/queue-place.ts";
 import { queueTests } from "../../src/testing/queue-suite.ts";
 
 const redeliverMs = 2_000;
@@ -77,9 +78,9 @@ describe("sqs (fauxqs)", () => {
   const query = () => `&endpoint=http://127.0.0.1:${port}`;
 
   const place = async (): Promise<QueuePlace> => ({ ...placeOn(client, urlOf("doorbell"), query()), server });
-  for (const { title, skip, run } of queueTests({ lacks: { durable: "the emulator keeps nothing" }, place })) {
-    test(title, { timeout: 60_000 }, (it) => (skip === null ? run() : it.skip(skip)));
-  }
+  const sqs: QueueUnderTest = { lacks: { durable: "the emulator keeps nothing" }, place };
+  for (const { title, skip, alone, run } of [...queueTests(sqs), ...queueFaultTests(sqs)])
+    (alone ? test : test.concurrent)(title, (it) => (skip === null ? run() : it.skip(skip)), 90_000);
 
   async function open(name: string, settings: string) {
     const driver = await sqsDriver({ url: `${urlOf(name)}?${settings}${query()}` });
@@ -169,7 +170,7 @@ describe.skipIf(awsUrl === undefined || !hasCredentials)(
       durable: "nobody stops AWS",
     };
     const place = async (): Promise<QueuePlace> => placeOn(new SQSClient({ region }), url, "");
-    for (const { title, skip, run } of queueTests({ lacks, place })) {
+    for (const { title, skip, run } of [...queueTests({ lacks, place }), ...queueFaultTests({ lacks, place })]) {
       test(title, { timeout: 120_000 }, (it) => (skip === null ? run() : it.skip(skip)));
     }
   },

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { defineJob, handle } from "../../src/index.ts";
 import { eventually, Stage } from "../support.ts";
+import { tell } from "./figures.ts";
 
 /** Jobs of several tenants reach their handlers, each once, without help from the sweeper. */
 export async function runThrough(queueUrl: string): Promise<void> {
@@ -16,4 +17,5 @@ export async function runThrough(queueUrl: string): Promise<void> {
   await Promise.all(numbers.map((n) => doorbell.enqueue(greet, { n }, { tenant: `tenant-${n % 3}` })));
   await eventually("every job has run", () => ran.length >= numbers.length);
   expect([...ran].sort((a, b) => Number(a) - Number(b))).toEqual(numbers);
+  tell(doorbell.client.queue.name, `${numbers.length} jobs at once, without the sweeper`, numbers.length);
 }

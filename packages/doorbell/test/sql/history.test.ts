@@ -38,6 +38,10 @@ test("a settled job goes with all that belongs to it when its time is over; unfi
       "select doorbell.write_logs(array[$1], array[$2::uuid], array[1], array[1], array[now()], array['info'], array[null], array['hello'], array[null]::jsonb[])",
       [tenant, id],
     );
+    await client.query("select doorbell.tell_delivery($1, $2, 'k', 1, gen_random_uuid(), 'completed', 200, 3, null)", [
+      tenant,
+      id,
+    ]);
     await client.query(settleOne, [tenant, id]);
   }
   await client.query(
@@ -69,7 +73,7 @@ test("a settled job goes with all that belongs to it when its time is over; unfi
       (row) => row.id,
     );
   const kept = [ids[1], ids[3]].toSorted();
-  for (const table of ["effects", "effect_outcomes", "job_logs", "job_keys"])
+  for (const table of ["effects", "effect_outcomes", "job_logs", "job_keys", "webhook_deliveries"])
     expect([table, await left(table)]).toEqual([table, kept]);
   expect(await left("all_jobs", "id")).toEqual([...kept, waiting, dead].toSorted());
   const [again] = await rows<{ created: boolean }>(

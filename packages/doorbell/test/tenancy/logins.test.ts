@@ -38,6 +38,11 @@ describe("as the logins of web and worker", () => {
       "select * from doorbell.extend('w', array['a'], array[gen_random_uuid()], array[1])",
       "select * from doorbell.take('default', 1)",
       "select doorbell.canary()",
+      "select doorbell.wait_for('w', 'a', gen_random_uuid(), 1, 'k', null, 1)",
+      "select doorbell.spawn('w', 'a', gen_random_uuid(), 1, 'k', '{}', '[]')",
+      "select doorbell.find_steps('{a}', array[gen_random_uuid()], '{k}')",
+      "select doorbell.keep_steps('w', '{a}', array[gen_random_uuid()], '{1}', '{k}', array['1'::jsonb])",
+      "select doorbell.wake_parents('{a}', array[gen_random_uuid()])",
     ];
     for (const statement of workerOnly)
       expect([statement, await sqlStateOf(web, statement)]).toEqual([statement, "42501"]);
@@ -46,6 +51,7 @@ describe("as the logins of web and worker", () => {
     }
     expect(await sqlStateOf(web, "select doorbell.enqueue('a', 'k')")).toBeNull();
     expect(await sqlStateOf(producer, "select doorbell.enqueue('a', 'k')")).toBeNull();
+    expect(await sqlStateOf(producer, "select doorbell.emit('a', 'e')")).toBeNull();
   });
 
   test("functions for one tenant are refused in a transaction that is clamped to another, and give the clamp back", async () => {
@@ -56,6 +62,7 @@ describe("as the logins of web and worker", () => {
     for (const statement of [
       "select doorbell.enqueue('tenant-b', 'k')",
       `select * from doorbell.enqueue_many('[{"tenant":"tenant-b","kind":"k"}]')`,
+      "select doorbell.emit('tenant-b', 'e')",
       "select doorbell.cancel('tenant-b', gen_random_uuid())",
       "select * from doorbell.replay('tenant-b', '{}')",
       "select * from doorbell.tick('w', array['k'], 1, array['default'])",

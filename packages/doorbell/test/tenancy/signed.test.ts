@@ -32,10 +32,15 @@ async function openSigned() {
 const attempts = (tenant: string, id: string): readonly string[] => [
   `select doorbell.enqueue('${tenant}', 'k')`,
   `select * from doorbell.enqueue_many('[{"tenant":"${tenant}","kind":"k"}]')`,
+  `select doorbell.emit('${tenant}', 'e')`,
   `select doorbell.cancel('${tenant}', '${id}')`,
   `select * from doorbell.replay('${tenant}', '{${id}}')`,
   `select * from doorbell.discard('${tenant}', '{${id}}', 'r', 'a')`,
   `select * from doorbell.resolve_effect('${tenant}', '${id}', 'k', 'completed', null, 'r', 'a')`,
+  `select doorbell.add_webhook('${tenant}', '${id}', 'https://h.example/', '{*}', '\\x00')`,
+  `select doorbell.rotate_webhook('${tenant}', '${id}', '\\x00', 0)`,
+  `select doorbell.set_webhook_state('${tenant}', '${id}', 'disabled', 'r')`,
+  `select doorbell.remove_webhook('${tenant}', '${id}')`,
 ];
 
 /** What nobody may in the web tier, whatever token there is. */
@@ -46,6 +51,12 @@ const never = (id: string): readonly string[] => [
   "select * from doorbell.token_keys",
   "select doorbell.accept_tokens('{}')",
   "select doorbell.token_tenant()",
+  "select doorbell.webhooks_for('tenant-a', 'e')",
+  `select doorbell.wait_for('w', 'tenant-a', '${id}', 1, 'k', 'e', null)`,
+  `select doorbell.spawn('w', 'tenant-a', '${id}', 1, 'k', '{1}', '[{"kind":"k"}]')`,
+  `select doorbell.wake_parents('{tenant-a}', '{${id}}')`,
+  `select doorbell.webhook_target('tenant-a', '${id}')`,
+  "select sealed from doorbell.webhook_secrets",
   "set local role doorbell_worker",
   "set local role doorbell_owner",
   "set local session authorization app",
@@ -131,6 +142,8 @@ test("the client signs: enqueue in and out of transactions, many tenants at once
   const web = await stage.client({ databaseUrl: stage.db.webUrl, ...signed });
   const unsigned = await stage.client({ databaseUrl: stage.db.webUrl });
   await expect(unsigned.enqueue(greet, undefined, { tenant: "tenant-a" })).rejects.toThrow("no valid token");
+  await expect(unsigned.emit("tenant-a", "paid")).rejects.toThrow("no valid token");
+  expect(await web.emit("tenant-a", "paid")).toBe(0);
 
   const { id } = await web.enqueue(greet, undefined, { tenant: "tenant-a" });
   await web.enqueueMany(tenants.map((tenant) => ({ job: greet, tenant })));

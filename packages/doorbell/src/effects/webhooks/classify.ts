@@ -9,7 +9,12 @@ export interface Delivered {
   readonly status: number;
 }
 
-export type WebhookResult = Delivered | NotDone | Unknown;
+/** What a request that did not succeed was answered. Absent: nothing. */
+interface Answered {
+  readonly status?: number;
+}
+
+export type WebhookResult = Delivered | (NotDone & Answered) | (Unknown & Answered);
 
 const retryAfterMaxMs = 3_600_000;
 

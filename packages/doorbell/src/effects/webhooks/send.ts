@@ -12,6 +12,7 @@ import { isPublicAddress } from "./address.ts";
 import { classifyAnswer, classifyFailure, type WebhookResult } from "./classify.ts";
 import { guardedConnector, type ResolveHost } from "./guarded-connector.ts";
 import { webhookSignature } from "./signature.ts";
+import { webhookUrl } from "./url.ts";
 
 export interface WebhookRequest {
   readonly url: string;
@@ -43,7 +44,6 @@ export interface WebhookParts {
 
 const bodyMaxBytes = 1_048_576;
 const responseMaxBytes = 65_536;
-const urlMaxBytes = 2_000;
 /** What a reason quotes of the answer. */
 const excerptMaxBytes = 300;
 
@@ -96,16 +96,6 @@ function prepare(request: WebhookRequest): Prepared {
   };
 }
 
-function webhookUrl(text: string): URL {
-  assertStorableText(text, { name: "webhook url", maxBytes: urlMaxBytes, code: "option_invalid" });
-  const refused = (reason: string) => new DoorbellError("option_invalid", `webhook url ${reason}`);
-  if (!URL.canParse(text)) throw refused("is not a URL");
-  const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused(`is not http or https, but ${url.protocol}`);
-  if (url.username !== "" || url.password !== "") throw refused("holds a user or a password");
-  return url;
-}
-
 async function exchange(
   { url, headers, body, deadlineMs }: Prepared,
   request: WebhookRequest,
@@ -131,7 +121,8 @@ async function exchange(
   try {
     const path = `${url.pathname}${url.search}`;
     const answer = await client.request({ method: "POST", path, headers, body, signal });
-    return classifyAnswer(await summarise(answer, url.host, request.maxResponseBytes), request.timestampSeconds);
+    const said = await summarise(answer, url.host, request.maxResponseBytes);
+    return { ...classifyAnswer(said, request.timestampSeconds), status: said.status };
   } catch (error) {
     return classifyFailure(error, url.host, sent);
   } finally {
