@@ -150,7 +150,8 @@ test(
       [...received].filter(([, times]) => times > 1),
       "effects that have come more than once",
     ).toEqual([]);
-    expect(answered, "kills that left a doubt").toBeGreaterThan(0);
+    // Of twenty, on a quick machine, not one need hit a call that is under way.
+    if (isLong) expect(answered, "kills that left a doubt").toBeGreaterThan(0);
     console.log(
       `${kills} kills, ${jobs} jobs, ${received.size} effects: 0 repeated, 0 lost, ${answered} in doubt, each listed`,
     );
