@@ -226,26 +226,9 @@ test("changing from one queue to another: what the first one kept is found missi
   expect(await left.wipe()).toBeGreaterThan(0);
   const second = await stage.client({ queue: "postgres:" });
   await stage.worker(second, [count], { concurrency: 50 });
-  await eventually("all to be done", async () => (await openJobs(stage)) === 0, 20_000).catch(async (e) => {
-    for (const q of [
-      "select state, count(*), min(run_after), max(lease_until), now() from doorbell.jobs group by 1",
-      "select rung_at is null as lost, times, count(*), min(rung_at), max(rung_at) from doorbell.rung group by 1,2",
-      "select count(*), min(turn), max(turn), min(ring_at) from doorbell.doorbells",
-      "select count(*) from doorbell.unhandled",
-      "select id, slots, running, seen_at from doorbell.workers",
-      "select * from doorbell.lanes",
-    ])
-      console.log(q, JSON.stringify(await stage.db.query(q)));
-    console.log(
-      stage.lines
-        .slice(-30)
-        .map((l) => JSON.stringify(l).slice(0, 300))
-        .join("\n"),
-    );
-    throw e;
-  });
+  await eventually("all to be done", async () => (await openJobs(stage)) === 0, 60_000);
   expect([runs.size, Math.max(...runs.values())]).toEqual([1_000, 1]);
-});
+}, 90_000);
 
 test("rows of doorbells that never came back go, when their lane has been idle", async () => {
   await using stage = await Stage.open();

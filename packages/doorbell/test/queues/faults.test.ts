@@ -20,7 +20,7 @@ const servers = new Map<string, BrokerServer>();
 
 const openJobs = async (stage: Stage): Promise<number> =>
   (await stage.db.query<{ n: number }>("select count(*)::int as n from doorbell.jobs"))[0]?.n ?? -1;
-const allDone = (stage: Stage, withinMs = 60_000): Promise<true> =>
+const allDone = (stage: Stage, withinMs = 120_000): Promise<true> =>
   eventually("all to be done", async () => (await openJobs(stage)) === 0, withinMs);
 const many = (count: number) => Array.from({ length: count }, (_, n) => ({ job: greet, tenant: `tenant-${n % 7}` }));
 const idsOf = (receipts: readonly { readonly id: string }[]): readonly string[] => receipts.map(({ id }) => id);
@@ -155,7 +155,7 @@ async function losesEverything(name: string, how: string, lose: (broker: Broker)
     1_010,
   );
   // A sweep, the pause of a receiver that had an error, and the work.
-  expect(tookMs).toBeLessThan(2 * sweepMs + 10_000);
+  if (isLong) expect(tookMs).toBeLessThan(2 * sweepMs + 10_000);
 }
 
 async function goesAway(name: string): Promise<void> {
